@@ -35,7 +35,7 @@ lock: $(VENV)/.ready ## Lock the Python requirements with hashes
 	$(COMPILE) requirements-build.in -o requirements-build.txt
 	$(COMPILE) requirements.in -o requirements.txt
 	$(COMPILE) requirements-dev.in -o requirements-dev.txt
-	$(COMPILE) requirements-trino.in -o requirements-trino.txt
+	$(COMPILE) tests/trino/requirements.in -o tests/trino/requirements.txt
 
 clean: ## Remove what was built and all caches (a running platform first needs `./lake down`)
 	rm -rf build cdk.out node_modules .cache $(VENV)

@@ -4,14 +4,12 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import stacks.node  # noqa: F401  before aws_cdk, which starts Node.js
 from contract.errors import UserError, one_line_errors
 
 # isort: split
 from aws_cdk import App, Tags
-from aws_cdk import Environment as Place
 
 from settings.environment import Environment
 from settings.load import load
@@ -55,48 +53,26 @@ def build(
 
 
 def _stacks(app: App, environment: Environment, paused: Paused) -> None:
-    common: dict[str, Any] = {
-        "env": Place(account=environment.account, region=environment.region),
-        "environment": environment,
-        "termination_protection": environment.production,
-    }
-    name = environment.prefix
-
-    network = NetworkStack(app, f"{name}-network", **common)
-    reach: dict[str, Any] = {"vpc": network.vpc, "vpn_access": network.vpn_access}
-    VpnStack(app, f"{name}-vpn", **reach, **common)
-    database = DatabaseStack(app, f"{name}-database", **reach, **common)
-    streaming = StreamingStack(app, f"{name}-streaming", **reach, **common)
-    lake = LakeStack(app, f"{name}-lake", **common)
-    kubernetes = (
-        KubernetesStack(app, f"{name}-kubernetes", settings=environment.eks, paused=paused, **reach, **common)
-        if environment.eks
-        else None
-    )
+    network = NetworkStack(app, environment)
+    VpnStack(app, environment, network)
+    database = DatabaseStack(app, environment, network)
+    streaming = StreamingStack(app, environment, network)
+    lake = LakeStack(app, environment)
+    kubernetes = KubernetesStack(app, environment, environment.eks, network, paused) if environment.eks else None
     connectors = ConnectorsStack(
         app,
-        f"{name}-connectors",
-        vpc=network.vpc,
+        environment,
+        network,
         database=database,
         streaming=streaming,
         lake=lake,
-        paused=paused,
         kubernetes=kubernetes,
-        **common,
-    )
-    processing = ProcessingStack(
-        app, f"{name}-processing", **reach, lake=lake, database=database, paused=paused, **common
-    )
-    AnalyticsStack(app, f"{name}-analytics", lake=lake, **common)
-    MonitoringStack(
-        app,
-        f"{name}-monitoring",
-        streaming=streaming,
-        connectors=connectors,
-        lake=lake,
-        processing=processing,
         paused=paused,
-        **common,
+    )
+    processing = ProcessingStack(app, environment, network, database=database, lake=lake, paused=paused)
+    AnalyticsStack(app, environment, lake)
+    MonitoringStack(
+        app, environment, streaming=streaming, connectors=connectors, lake=lake, processing=processing, paused=paused
     )
 
 

@@ -6,8 +6,8 @@ Source: Athena user guide, "CREATE TABLE AS" and "Considerations and limitations
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from sqlglot import exp
@@ -19,13 +19,7 @@ from analytics.translate import Statement, TableName, first_word, names_its_colu
 # Athena's maximum per statement; above it, it fails with HIVE_TOO_MANY_OPEN_PARTITIONS.
 MOST_PARTITIONS = 100
 # Athena's name → the codec's name in Parquet's libraries. The first is Athena's default.
-COMPRESSIONS: Mapping[str, str] = {
-    "GZIP": "gzip",
-    "SNAPPY": "snappy",
-    "ZSTD": "zstd",
-    "LZ4": "lz4",
-    "NONE": "none",
-}
+COMPRESSIONS: Mapping[str, str] = {"GZIP": "gzip", "SNAPPY": "snappy", "ZSTD": "zstd", "LZ4": "lz4", "NONE": "none"}
 # It becomes a folder name; Athena's own rule for names without quotes.
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,127}")
 _FORMAT = "PARQUET"
@@ -52,25 +46,21 @@ def created_table(text: str) -> CreatedTable | None:
     if not isinstance(statement, exp.Create) or statement.args.get("kind") != "TABLE" or not statement.expression:
         return None
     _refuse(statement)
-    given = _Properties()
-    for one in statement.args["properties"].expressions if statement.args.get("properties") else ():
-        given.take(one)
+    given = _properties(statement)
+    _check_place(given)
     rows = cast(exp.Expression, statement.expression)
     if not names_its_columns(rows):
         raise TranslationError("each column of a table needs a name: give the one without it one by AS")
     return CreatedTable(
         name=_name(statement.this),
         rows=statement_of(rows),
-        compression=COMPRESSIONS[given.compression],
-        partitioned_by=given.partitioned_by,
+        compression=_compression(given),
+        partitioned_by=_partitions(given),
     )
 
 
 def check_columns(created: CreatedTable, columns: list[str]) -> None:
-    """Refuse what Athena refuses: duplicate column names, and partitions other than the last columns in their order.
-
-    Raises TranslationError.
-    """
+    """Refuse duplicate names, and partitions that aren't the last columns in order. Raises TranslationError."""
     names = [name.lower() for name in columns]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise TranslationError(f"{created.name}: {', '.join(twice)} is there more than once, give one another name")
@@ -118,65 +108,64 @@ def _name(table: exp.Table) -> TableName:
     return name
 
 
-@dataclass
-class _Properties:
-    """The properties in WITH."""
-
-    compression: str = "GZIP"
-    partitioned_by: tuple[str, ...] = ()
-    _seen: list[str] = field(default_factory=list)
-
-    def take(self, given: exp.Expression) -> None:
-        name = _NAMES.get(type(given)) or (given.name.lower() if isinstance(given, exp.Property) else None)
-        if isinstance(given, exp.WithDataProperty):
-            if given.args.get("no"):
-                raise TranslationError("WITH NO DATA leaves nothing to write: leave it out")
-            return
-        mapped = _MAPPED.get(name or "")
-        if mapped is None:
-            known = ", ".join(sorted(_MAPPED))
-            raise TranslationError(f"{name or given.sql('athena')} means nothing here: leave it out, or use {known}")
-        if name in self._seen:
-            raise TranslationError(f"{name} is given twice")
-        self._seen.append(str(name))
-        mapped(self, str(name), given.this if name in _NAMES.values() else given.args["value"])
-
-    def format(self, name: str, value: exp.Expression) -> None:
-        if _text(name, value).upper() != _FORMAT:
-            raise TranslationError(f"{name} = {value.sql('athena')}: only '{_FORMAT}' is written here")
-
-    def compress(self, name: str, value: exp.Expression) -> None:
-        if {"parquet_compression", "write_compression"} <= set(self._seen):
-            raise TranslationError("parquet_compression and write_compression say the same: give one")
-        self.compression = _text(name, value).upper()
-        if self.compression not in COMPRESSIONS:
-            raise TranslationError(f"{name} = {value.sql('athena')} isn't one of {', '.join(COMPRESSIONS)}")
-
-    def partition(self, name: str, value: exp.Expression) -> None:
-        if not isinstance(value, exp.Array) or not value.expressions:
-            raise TranslationError(f"{name} is an array of columns, such as ARRAY['country']")
-        self.partitioned_by = tuple(_text(name, each).lower() for each in value.expressions)
-        if len(set(self.partitioned_by)) < len(self.partitioned_by):
-            raise TranslationError(f"{name} has a column twice")
-
-    def locate(self, name: str, value: exp.Expression) -> None:
-        """Ignore the location on AWS: here the caller chooses the folder."""
-        if not _text(name, value).startswith("s3://"):
-            raise TranslationError(f"{name} = {value.sql('athena')} is no folder of S3, s3://bucket/folder/")
-
-
-# Properties for which sqlglot has classes.
+# Properties for which sqlglot has classes, and all that mean something here.
 _NAMES: Mapping[type[exp.Expression], str] = {
     exp.FileFormatProperty: "format",
     exp.PartitionedByProperty: "partitioned_by",
 }
-_MAPPED: Mapping[str, Callable[[_Properties, str, exp.Expression], None]] = {
-    "external_location": _Properties.locate,
-    "format": _Properties.format,
-    "parquet_compression": _Properties.compress,
-    "partitioned_by": _Properties.partition,
-    "write_compression": _Properties.compress,
-}
+_KNOWN = ("external_location", "format", "parquet_compression", "partitioned_by", "write_compression")
+
+
+def _properties(statement: exp.Create) -> dict[str, exp.Expression]:
+    """Return the properties in WITH by name."""
+    found: dict[str, exp.Expression] = {}
+    declared = statement.args.get("properties")
+    for one in declared.expressions if declared else ():
+        if isinstance(one, exp.WithDataProperty):
+            if one.args.get("no"):
+                raise TranslationError("WITH NO DATA leaves nothing to write: leave it out")
+            continue
+        name = _NAMES.get(type(one)) or (one.name.lower() if isinstance(one, exp.Property) else None)
+        if name not in _KNOWN:
+            raise TranslationError(
+                f"{name or one.sql('athena')} means nothing here: leave it out, or use {', '.join(_KNOWN)}"
+            )
+        if name in found:
+            raise TranslationError(f"{name} is given twice")
+        found[name] = one.this if type(one) in _NAMES else one.args["value"]
+    return found
+
+
+def _check_place(given: Mapping[str, exp.Expression]) -> None:
+    """Check the format, and the location on AWS; here the caller chooses the folder."""
+    for name, value in given.items():
+        if name == "format" and _text(name, value).upper() != _FORMAT:
+            raise TranslationError(f"{name} = {value.sql('athena')}: only '{_FORMAT}' is written here")
+        if name == "external_location" and not _text(name, value).startswith("s3://"):
+            raise TranslationError(f"{name} = {value.sql('athena')} is no folder of S3, s3://bucket/folder/")
+
+
+def _compression(given: Mapping[str, exp.Expression]) -> str:
+    named = {name: value for name, value in given.items() if name.endswith("_compression")}
+    if len(named) > 1:
+        raise TranslationError("parquet_compression and write_compression say the same: give one")
+    for name, value in named.items():
+        if (codec := _text(name, value).upper()) in COMPRESSIONS:
+            return COMPRESSIONS[codec]
+        raise TranslationError(f"{name} = {value.sql('athena')} isn't one of {', '.join(COMPRESSIONS)}")
+    return COMPRESSIONS["GZIP"]
+
+
+def _partitions(given: Mapping[str, exp.Expression]) -> tuple[str, ...]:
+    name = "partitioned_by"
+    if (value := given.get(name)) is None:
+        return ()
+    if not isinstance(value, exp.Array) or not value.expressions:
+        raise TranslationError(f"{name} is an array of columns, such as ARRAY['country']")
+    found = tuple(_text(name, each).lower() for each in value.expressions)
+    if len(set(found)) < len(found):
+        raise TranslationError(f"{name} has a column twice")
+    return found
 
 
 def _text(name: str, value: exp.Expression) -> str:

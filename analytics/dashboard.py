@@ -53,7 +53,6 @@ def definition(data_set_arn: str) -> Definition:
 
 
 def _revenue_by_customer() -> Definition:
-    """A pie: each customer's share of the revenue, largest first."""
     value = _measure("pie-revenue", REVENUE, "SUM")
     wells = {"Category": [_dimension("pie-customer", "customer_id")], "Values": [value]}
     return {

@@ -99,7 +99,6 @@ def _other_types(node: exp.Expr) -> str | None:
 
 
 def _other_forms(node: exp.Expr) -> str | None:
-    """Return why a part differs in Spark by its form or place; None where it doesn't."""
     if isinstance(node, exp.Cast) and not node.to.is_type(*_TARGETS):
         return "a column of the lake has no such type"
     if isinstance(node, exp.Max | exp.Min) and node.expressions:
@@ -108,7 +107,8 @@ def _other_forms(node: exp.Expr) -> str | None:
         return "rows are compared otherwise in Spark: compare column by column"
     if isinstance(node, exp.In) and node.args.get("query") and not _filters(node):
         return "Spark gives false instead of NULL here: use it in WHERE, joined by AND alone, or use EXISTS"
-    if isinstance(node, exp.Unnest) and (len(node.expressions) > 1 or node.args.get("offset") or _outer(node.parent)):
+    is_outer = isinstance(node.parent, exp.Join) and bool(node.parent.side)
+    if isinstance(node, exp.Unnest) and (len(node.expressions) > 1 or node.args.get("offset") or is_outer):
         return "only CROSS JOIN UNNEST(one array) is the same in Spark"
     return None
 
@@ -123,10 +123,6 @@ def _filters(node: exp.Expr) -> bool:
     return isinstance(above, exp.Where)
 
 
-def _outer(join: exp.Expr | None) -> bool:
-    return isinstance(join, exp.Join) and bool(join.side)
-
-
 def _compared(node: exp.Expr) -> list[exp.Expr]:
     if isinstance(node, exp.In | exp.Between) or (isinstance(node, exp.Binary) and isinstance(node, exp.Predicate)):
         return [each.unnest() for each in node.iter_expressions()]
@@ -134,7 +130,6 @@ def _compared(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _is_no_text(side: exp.Expr) -> bool:
-    """Whether a value's type is known from its form, and isn't text."""
     return (
         side.is_number
         or isinstance(side, exp.Boolean)

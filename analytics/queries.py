@@ -66,7 +66,6 @@ class Query:
 
     @property
     def text(self) -> str:
-        """The file, comments included."""
         return (SQL_FOLDER / f"{self.name}.sql").read_text(encoding="utf-8")
 
     @property
@@ -76,7 +75,6 @@ class Query:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The tables that the file names."""
         return tuple(dict.fromkeys(name for _, name in _TABLE.findall(self._statement)))
 
     def sql(self, database: str, tables: Mapping[str, str]) -> str:
@@ -124,15 +122,9 @@ class NamedQuery:
 
 
 COMMIT = Parameter(
-    name="commit",
-    description="a commit's time in UTC, yyyyMMddHHmmssSSS, or its beginning",
-    example="'20260101'",
+    name="commit", description="a commit's time in UTC, yyyyMMddHHmmssSSS, or its beginning", example="'20260101'"
 )
-_ADDRESSES = {
-    "pagila_address": "public.address",
-    "pagila_city": "public.city",
-    "pagila_country": "public.country",
-}
+_ADDRESSES = {"pagila_address": "public.address", "pagila_city": "public.city", "pagila_country": "public.country"}
 ADDRESS = RequiredTables(example="pagila", tables={"pagila_address": "public.address"})
 ADDRESSES = RequiredTables(example="pagila", tables=_ADDRESSES)
 CUSTOMERS = RequiredTables(example="pagila", tables=_ADDRESSES | {"pagila_customer": "public.customer"})
@@ -170,7 +162,6 @@ def _named(query: Query, database: str, captured: tuple[Queried, ...]) -> Iterat
 
 
 def _of_table(query: Query, database: str, table: Queried) -> NamedQuery | None:
-    """Return the query of one captured table; None where it has none."""
     suffix = "" if table.table == OUTBOX_TABLE else f"_{table.table}"
     if query.of == "landed":
         if not (table.topic and table.key and all(map(_PLAIN.fullmatch, table.key))):
@@ -209,7 +200,6 @@ def _key_of(columns: tuple[str, ...]) -> str:
 def _of_examples(
     query: Query, needed: RequiredTables, database: str, captured: tuple[Queried, ...]
 ) -> Iterator[NamedQuery]:
-    """Yield the query of each pipeline of the example that captures all it needs."""
     pipelines = dict.fromkeys(table.pipeline for table in captured if table.example == needed.example)
     for pipeline in pipelines:
         there = {table.source: table.table for table in captured if table.pipeline == pipeline}
@@ -230,5 +220,4 @@ def _of_examples(
 
 
 def marks(sql: str) -> int:
-    """Count the parameters in a query's SQL."""
     return len(_MARK.findall(sql))

@@ -149,7 +149,6 @@ def parsed(text: str) -> exp.Expression:
 
 
 def _tidy(description: str) -> str:
-    """Drop the parser's own words for a token or an expression."""
     description = _TOKEN.sub(r"\1", description)
     return re.sub(r"Required keyword: .*", "something is missing", description).rstrip(".")
 
@@ -185,13 +184,11 @@ def _with_names(statement: exp.Expression) -> exp.Expression:
 
 
 def names_its_columns(statement: exp.Expression) -> bool:
-    """Tell whether the statement names each column of the result."""
     first = _first(statement)
     return not isinstance(first, exp.Select) or all(map(_has_name, first.expressions))
 
 
 def _first(statement: exp.Expression) -> exp.Expression:
-    """Return the part of a UNION that names its columns."""
     while isinstance(statement, exp.SetOperation | exp.Subquery):
         statement = statement.this
     return statement

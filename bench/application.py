@@ -39,7 +39,6 @@ def land(s3: CountedS3, table: int, lines: Sequence[str], *, offset: int) -> Non
 
 
 def name(table: int) -> str:
-    """Return a table's name in the lake."""
     return f"t{table:03}"
 
 

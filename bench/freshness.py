@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import psycopg2
 import typer
@@ -37,8 +37,7 @@ from spark_jobs.options.keys import PROGRESS
 _LANDED = re.compile(r"(?P<partition>\d+)/(?P<last>\d{12,})_\d+_\d+\.json$")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Event:
+class Event(NamedTuple):
     """An event in the topic's one partition; times in ms since 1970: the source's commit, the broker's."""
 
     offset: int
@@ -54,8 +53,7 @@ class Arrival:
     ms: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Journey:
+class Journey(NamedTuple):
     """One change: when it was committed at the source, then in the topic, an object, and the table; ms since 1970."""
 
     source_ms: float
@@ -90,11 +88,10 @@ def journeys(events: Iterable[Event], objects: Sequence[Arrival], commits: Seque
     """Return the journeys of the events that have reached the table, in the topic's order."""
     to_object, to_commit = _first_at(objects), _first_at(commits)
     found = []
-    for event in sorted(events, key=lambda event: event.offset):
-        landed_ms, committed_ms = to_object(event.offset), to_commit(event.offset)
+    for offset, source_ms, topic_ms in sorted(events):
+        landed_ms, committed_ms = to_object(offset), to_commit(offset)
         if landed_ms is not None and committed_ms is not None:
-            times = {"landed_ms": landed_ms, "committed_ms": committed_ms}
-            found.append(Journey(source_ms=event.source_ms, topic_ms=event.topic_ms, **times))
+            found.append(Journey(source_ms, topic_ms, landed_ms, committed_ms))
     return found
 
 
@@ -200,7 +197,6 @@ def _change(source: Any) -> None:
 
 
 def _events(platform: Platform, first: int) -> list[Event]:
-    """Read the topic from the offset `first` on, with the source's and the broker's times."""
     _, end = platform.topic.bounds()
     consumer = Consumer({**platform.services.kafka.client(), "group.id": "bench"})
     events: list[Event] = []
@@ -211,8 +207,7 @@ def _events(platform: Platform, first: int) -> list[Event]:
             value, offset = (message.value(), message.offset()) if message and not message.error() else (None, None)
             if message is None or value is None or offset is None:
                 raise PlatformError(f"the topic can't be read: {message and message.error()}")
-            source_ms = json.loads(value)[SOURCE_TIME_MS]
-            events.append(Event(offset=offset, source_ms=source_ms, topic_ms=message.timestamp()[1]))
+            events.append(Event(offset, json.loads(value)[SOURCE_TIME_MS], message.timestamp()[1]))
     return events
 
 

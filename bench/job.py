@@ -86,7 +86,6 @@ def counted_s3(folder: Path) -> Iterator[CountedS3]:
 
 
 def requests_of(text: str) -> Iterator[Request]:
-    """Yield the requests in a log."""
     for found in _REQUEST.finditer(text):
         verb, query = found["verb"], found["query"] or ""
         if verb == "GET" and re.search(r"[?&](list-type|prefix|delimiter)=", query):
@@ -126,7 +125,6 @@ class RunningJob:
         return len(self.reports())
 
     def upserts(self) -> int:
-        """Return the number of rows written by them."""
         return sum(int(report["upserts"]) for report in self.reports())
 
     def wait_for_commits(self, count: int) -> None:
@@ -147,7 +145,6 @@ class RunningJob:
         return self._sum(lambda process: process.memory_info().rss) / 2**20
 
     def cpu_seconds(self) -> float:
-        """Return the CPU time of all its processes."""
         return self._sum(lambda process: sum(process.cpu_times()[:2]))
 
     def _sum(self, value: Callable[[psutil.Process], float]) -> float:

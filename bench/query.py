@@ -97,7 +97,6 @@ CREATE INDEX ON address (last_update);
 
 
 def _speeds(folder: Path, rows: int) -> Iterator[str]:
-    """Yield a line for each kind of statement on a table with this many rows: the median of several, warm."""
     folder.mkdir(parents=True, exist_ok=True)
     with temporary_postgres(folder, settings={"fsync": "off", "max_wal_size": "4GB"}) as server:
         parameters = server.connection_parameters()

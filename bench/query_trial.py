@@ -13,6 +13,7 @@ import random
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -82,26 +83,21 @@ class Load:
     seed: int = 1
     # Committed row versions: inserted or updated rows.
     versions: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def run(self) -> None:
         """Change rows until the time is up and the last transaction has ended."""
         until = time.monotonic() + self.seconds
-        threads = [threading.Thread(target=self._write, args=(number, until)) for number in range(_WRITERS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(_WRITERS) as pool:
+            self.versions += sum(pool.map(lambda number: self._write(number, until), range(_WRITERS)))
 
-    def _write(self, number: int, until: float) -> None:
-        chance = random.Random(f"{self.seed} {number}")  # noqa: S311  (no secret)
+    def _write(self, number: int, until: float) -> int:
+        chance, written = random.Random(f"{self.seed} {number}"), 0  # noqa: S311  (no secret)
         with contextlib.closing(psycopg2.connect(**self.parameters)) as connection:
             while time.monotonic() < until:
                 with connection, connection.cursor() as cursor:
-                    written = self._transaction(cursor, chance, until)
-                with self._lock:
-                    self.versions += written
+                    written += self._transaction(cursor, chance, until)
                 time.sleep(chance.uniform(0, 2 * _PAUSE_S))
+        return written
 
     def _transaction(self, cursor: Any, chance: random.Random, until: float) -> int:
         long = chance.random() < _LONG_SHARE
@@ -153,8 +149,7 @@ class Poll:
     def _once(self, connection: Any, last: dt.datetime) -> dt.datetime:
         with connection.cursor() as cursor:
             cursor.execute(
-                f"SELECT {', '.join(COLUMNS)} FROM {TABLE} WHERE {WAYS[self.way]} ORDER BY last_update",
-                {"last": last},
+                f"SELECT {', '.join(COLUMNS)} FROM {TABLE} WHERE {WAYS[self.way]} ORDER BY last_update", {"last": last}
             )
             for row in cursor.fetchall():
                 # The lake keeps the row with the highest last_update, its ordering field.
@@ -201,7 +196,6 @@ class Trial:
 
 
 def prepare(parameters: Mapping[str, Any], password_file: Path) -> None:
-    """Create the table, and the file with the password for the job."""
     password_file.write_text(str(parameters["password"]))
     execute(parameters, CREATE)
 
@@ -288,13 +282,12 @@ def _is_equal(folder: Path, source: Mapping[int, Any]) -> bool:
 
 @contextlib.contextmanager
 def _polling(polls: Sequence[Poll]) -> Iterator[None]:
-    threads = [threading.Thread(target=poll.run, daemon=True) for poll in polls]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        for poll in polls:
-            poll.ended.set()
-        for thread in threads:
-            thread.join(10)
+    with ThreadPoolExecutor(len(polls)) as pool:
+        running = [pool.submit(poll.run) for poll in polls]
+        try:
+            yield
+        finally:
+            for poll in polls:
+                poll.ended.set()
+        for future in running:
+            future.result()

@@ -66,7 +66,6 @@ def _fill(folder: Path, parameters: dict[str, Any], sizes: list[int]) -> list[tu
 
 
 def _measure(folder: Path, parameters: dict[str, Any], rows: int, kind: str) -> bool:
-    """Compare in another process and print the cost; tell whether it was too slow or found differences."""
     given = {"source": parameters, "rows": rows, "lake": (folder / f"{kind}_{rows}").as_uri(), "folder": str(folder)}
     command = [sys.executable, "-m", "bench.reconcile"]
     done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, check=True)

@@ -51,10 +51,7 @@ def thirds(count: int) -> list[tuple[int, int]]:
 
 
 def measure(properties: str, *, commits: int, orders: int) -> list[dict[str, int]]:
-    """Run the job on a new table; return the requests by verb of each commit after the first load.
-
-    Raises PlatformError if it ends or takes too long.
-    """
+    """Run the job; return each commit's requests by verb, after the first load. Raises PlatformError if it fails."""
     table = submit.TableJob(
         landing="s3a://landing/cdc",
         table_path=f"s3a://lake/{OUTBOX_TABLE}",
@@ -81,7 +78,6 @@ def measure(properties: str, *, commits: int, orders: int) -> list[dict[str, int
 
 
 def _land(s3: CountedS3, orders: Sequence[int], *, offset: int) -> None:
-    """Land one object of the ordered layout; its first event has `offset`."""
     lines = [
         line(0, lsn=1000 + at, order_id=order, customer_id=f"C{order % 5}") for at, order in enumerate(orders, offset)
     ]
@@ -89,7 +85,6 @@ def _land(s3: CountedS3, orders: Sequence[int], *, offset: int) -> None:
 
 
 def _wait_for_look(job: RunningJob, s3: CountedS3) -> None:
-    """Wait until the job has polled for objects again after its work."""
     before = _looks(s3)
     job.wait(lambda: _looks(s3) > before, "look")
 

@@ -63,7 +63,6 @@ def main(
 
 
 def shown(costs: list[Cost]) -> Table:
-    """Return the printed table, a row for each number of tables."""
     table = Table(
         *("tables", "MB", *VERBS, "s until all have committed", "s of CPU for it"),
         title=f"One change in each table; memory, and requests per look ({POLL_S:.0f} s) while idle",
@@ -157,7 +156,6 @@ def crowd(tables: int, options: Sequence[str]) -> Iterator[tuple[RunningJob, Cou
 
 
 def _first_load(number: int, size: int, objects: int) -> list[list[str]]:
-    """Return the events of a table's first load, object by object."""
     first = range(2, size * objects + 2, size)
     return [
         [line(number, lsn=2000 + key, order_id=key, **SHORT, **{OPERATION: CREATE}) for key in range(at, at + size)]
@@ -215,7 +213,6 @@ class Changes:
         self._next = 0.0
 
     def land(self) -> None:
-        """Land the next change."""
         self._offset += 1
         event = line(self._number, lsn=1000 + self._offset, **SHORT)
         land(self._s3, self._number, [event], offset=self._offset)
@@ -238,7 +235,6 @@ class Changes:
         return not self._open
 
     def others(self) -> list[dict[str, str]]:
-        """Return the report lines of other tables' commits."""
         return self._reports(small=False)
 
     def _reports(self, *, small: bool) -> list[dict[str, str]]:

@@ -2,20 +2,18 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import psycopg2
 import typer
-from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
 from capture import odd_values, pipeline_file, report
 from capture.entry import propose_all
 from capture.objects import UNSEEN, Checked, add_query_columns, check, source_objects
 from capture.obstacles import Patterns
 from db import log_in
-from db.connecting import LoadError, explain
+from db.connecting import Connection, LoadError, explain
 from db.source import plan as source_preparing
 from db.source.catalogue import Database
 from db.source.inspection import inspect
@@ -29,14 +27,7 @@ PASSWORD = "CDC_CONNECTOR_PASSWORD"  # noqa: S105  the variable's name
 
 
 def make_pipeline(
-    name: str,
-    dsn_text: str,
-    *,
-    tables: str,
-    schemas: Sequence[str],
-    update: bool,
-    how: str = "",
-    look: bool = False,
+    name: str, dsn_text: str, *, tables: str, schemas: Sequence[str], update: bool, how: str = "", look: bool = False
 ) -> None:
     """Write or compare a pipeline's files; print losses, and the database's missing setup. Raises LoadError &c."""
     pipeline_file.check_name(name)
@@ -54,23 +45,26 @@ def make_pipeline(
             written = _compare(known, database, patterns, update=update, folder=stage)
         pipeline = load_pipeline(name, stage)
         looked = odd_values.look_into(connection, pipeline, database, all_of_them=look)
-        further = _further(connection, pipeline, database)
-    _say(looked)
-    _say(written)
-    further()
+        needed = [*_needed(connection, pipeline, database)]
+    _say([*looked, *written, *needed])
 
 
-def _further(connection: Connection, pipeline: Pipeline, database: Database) -> Callable[[], None]:
-    """Check what the database still needs; return what prints it."""
+def _needed(connection: Connection, pipeline: Pipeline, database: Database) -> Iterator[str]:
+    """Report what the database still needs."""
     if pipeline.is_queried:
-        return partial(_say_checked, check(connection, pipeline, database))
-    if pipeline.outbox is None:
+        yield from _checked_lines(check(connection, pipeline, database))
+    elif pipeline.outbox is not None:
+        yield "It captures an outbox, whose database `./lake source load` and `./lake source migrate` prepare."
+    else:
         with connection, connection.cursor() as cursor:
             # The DSN's user needs no right to carry it out: a DBA may.
-            return partial(_say_plan, pipeline, source_preparing.plan(cursor, source_objects(pipeline)))
-    return partial(
-        typer.echo, "It captures an outbox, whose database `./lake source load` and `./lake source migrate` prepare."
-    )
+            plan = source_preparing.plan(cursor, source_objects(pipeline))
+        if not plan.steps and not plan.problems:
+            yield "The database has all that the pipeline needs."
+            return
+        yield f"The database needs this, which `./lake source prepare {pipeline.name} --dsn …` does:"
+        yield from report.plan_lines(plan)
+        yield from f"\n{plan.script}".split("\n")[:-1]
 
 
 def _is_queried(how: str, known: Pipeline | None) -> bool:
@@ -83,13 +77,13 @@ def _is_queried(how: str, known: Pipeline | None) -> bool:
     return known.is_queried
 
 
-def _say_checked(checked: Checked) -> None:
-    _say(f"  {line}" for line in (*checked.problems, *checked.remarks))
-    typer.echo(UNSEEN)
+def _checked_lines(checked: Checked) -> Iterator[str]:
+    yield from (f"  {line}" for line in (*checked.problems, *checked.remarks))
+    yield UNSEEN
     if checked.problems:
-        typer.echo("The job can't query it as the file says: see above.")
+        yield "The job can't query it as the file says: see above."
     else:
-        typer.echo("The job needs no more there than SELECT on these tables: nothing is to be prepared.")
+        yield "The job needs no more there than SELECT on these tables: nothing is to be prepared."
 
 
 def _check_schemas(database: Database, schemas: Sequence[str]) -> None:
@@ -133,16 +127,6 @@ def _compare(known: Pipeline, database: Database, patterns: Patterns, *, update:
     ]
 
 
-def _say_plan(pipeline: Pipeline, plan: Plan) -> None:
-    command = f"./lake source prepare {pipeline.name} --dsn …"
-    if not plan.steps and not plan.problems:
-        typer.echo("The database has all that the pipeline needs.")
-    else:
-        typer.echo(f"The database needs this, which `{command}` does:")
-        _say(report.plan_lines(plan))
-        typer.echo(f"\n{plan.script}" if plan.script else "", nl=False)
-
-
 def prepare(name: str, dsn_text: str, *, dry: bool, change_password: bool) -> None:
     """Set up the database as the pipeline's file requires, or print the SQL. Raises LoadError, SettingsFileError.
 
@@ -171,7 +155,7 @@ def _check_only(pipeline: Pipeline, dsn_text: str) -> None:
         _check_database(connection.info.dbname, pipeline)
         database = inspect(connection, sorted({table.schema_name for table in pipeline.tables if table.query is None}))
         checked = check(connection, pipeline, add_query_columns(connection, database, pipeline))
-    _say_checked(checked)
+    _say(_checked_lines(checked))
     if checked.problems:
         raise LoadError("the database doesn't meet the pipeline's requirements: see above")
 
@@ -197,7 +181,7 @@ def _password(plan: Plan, wanted: SourceObjects, *, change: bool) -> str | None:
     """Return the connector's password, from the environment or asked for; None leaves it as it is."""
     if not plan.makes_role and not change:
         if os.environ.get(PASSWORD):
-            typer.echo(f"The role {wanted.role} exists and keeps its password, whatever {PASSWORD} says.")
+            typer.echo(f"The role {wanted.role} exists and keeps its password, not the one in {PASSWORD}.")
         return None
     return log_in.ask_password(PASSWORD, f"Password for the role {wanted.role}", confirm=True)
 
@@ -223,9 +207,5 @@ def _connected(dsn_text: str, failing: str) -> Iterator[tuple[Connection, dict[s
 
 def _say(lines: Iterable[str]) -> None:
     for line in lines:
-        typer.echo(_printable(line))
-
-
-def _printable(line: str) -> str:
-    """Escape what moves a terminal's cursor: a table's name may hold it."""
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
+        # A table's name may hold what moves a terminal's cursor.
+        typer.echo("".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line))

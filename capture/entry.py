@@ -94,7 +94,7 @@ def propose(table: Table, lake_table: str, *, queried: bool = False) -> Entry:
         types=tuple(types_of(kept, of_log=not queried)),
         long_values=() if queried else tuple(_long_values(table, kept, key)),
         notes=tuple(_notes(table, key, kept, queried=queried)),
-        change_columns=tuple(c.name for c in kept if _says_when_it_changed(c)) if queried else (),
+        change_columns=tuple(c.name for c in kept if queried and _says_when_it_changed(c)),
         obstacle=obstacle(table, key, leave_out, queried=queried),
     )
 
@@ -182,7 +182,7 @@ def _identity(table: Table, key: tuple[str, ...]) -> Iterator[str]:
     elif table.identity == "full":
         yield "REPLICA IDENTITY FULL: whole old rows go to the log, which capturing doesn't need"
     elif table.identity == "index":
-        columns = next((index.columns for index in table.indexes if index.is_identity), ())
+        columns = table.identity_columns or ()
         if not set(key) <= set(columns):
             yield (
                 f"REPLICA IDENTITY is the index over {', '.join(columns)}, so a delete wouldn't name {', '.join(key)}:"
@@ -302,8 +302,8 @@ def server_notes(server: Server, *, queried: bool) -> Iterator[str]:
         yield f"all {server.max_senders} WAL senders are in use: raise max_wal_senders (a restart)"
     if not queried and server.slot_keep == "-1":
         yield (
-            "max_slot_wal_keep_size is -1: a connector that stays away fills the disk; with a limit, changes are lost"
-            " beyond it, and said to be"
+            "max_slot_wal_keep_size is -1: a connector that stays away fills the disk; with a limit, changes beyond it"
+            " are lost, and status says so"
         )
     if server.encoding != "UTF8":
         yield f"its encoding is {server.encoding}; values arrive as UTF-8"

@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg2
-from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
-from psycopg2.extensions import cursor as Cursor  # noqa: N812
 
 from capture.entry import key_of
 from contract.column_types.canonical import SOURCE_SETTINGS
 from contract.column_types.catalogue import result_modifier
 from contract.source import own_schema
-from db.connecting import LoadError, connect, explain, value
-from db.source.catalogue import HAS_ROWS, Column, Database, Table, TableName
+from db.connecting import Connection, Cursor, LoadError, connect, explain, value
+from db.source.catalogue import HAS_ROWS, Column, Database, Server, Table, TableName
 from db.source.inspection import inspect, type_texts, types_of
 from db.source.objects import SourceObjects, WantedTable
 from db.source.reading import hidden_rows, rights_missing, sees_all_rows
@@ -78,13 +76,7 @@ def _columns(cursor: Cursor) -> tuple[Column, ...]:
     types = types_of(cursor, {oid for _, oid, _ in found})
     texts = type_texts(cursor, {(oid, modifier) for _, oid, modifier in found})
     return tuple(
-        Column(
-            name=name,
-            position=position,
-            type=types[oid],
-            modifier=modifier,
-            type_text=texts[oid, modifier],
-        )
+        Column(name=name, position=position, type=types[oid], modifier=modifier, type_text=texts[oid, modifier])
         for position, (name, oid, modifier) in enumerate(found, 1)
     )
 
@@ -117,14 +109,13 @@ def check(connection: Connection, pipeline: Pipeline, database: Database) -> Che
     there = {table.name: table for table in database.tables}
     problems, remarks = [], []
     try:
-        look = _Look(connection, database)
-        for settings in pipeline.tables:
-            table = there.get(TableName(settings.schema_name, settings.table_name))
-            if table is None:
-                problems.append(f"{settings.name}: the database has no such table, or you may not look into its schema")
-                continue
-            problems += [f"{settings.name}: {line}" for line in look.problems(settings, table)]
-            remarks += [f"{settings.name}: {line}" for line in look.remarks(settings, table)]
+        with connection, connection.cursor() as cursor:
+            sees_all = sees_all_rows(cursor)
+            for settings in pipeline.tables:
+                table = there.get(TableName(settings.schema_name, settings.table_name))
+                found = _problems(cursor, settings, table, database.server, sees_all=sees_all)
+                problems += [f"{settings.name}: {line}" for line in found]
+                remarks += [f"{settings.name}: {line}" for line in _remarks(settings, table)]
     except psycopg2.Error as error:
         raise LoadError(f"cannot look whether it can be queried: {explain(error)}") from error
     return Checked(problems=tuple(problems), remarks=tuple(remarks))
@@ -138,49 +129,46 @@ def query_problems(parameters: Mapping[str, Any], pipeline: Pipeline) -> list[st
         return list(check(connection, pipeline, add_query_columns(connection, database, pipeline)).problems)
 
 
-class _Look:
-    def __init__(self, connection: Connection, database: Database) -> None:
-        self._connection = connection
-        self._database = database
-        with connection, connection.cursor() as cursor:
-            self._sees_all = sees_all_rows(cursor)
+def _problems(
+    cursor: Cursor, settings: CapturedTableSettings, table: Table | None, server: Server, *, sees_all: bool
+) -> Iterator[str]:
+    if table is None:
+        yield "the database has no such table, or you may not look into its schema"
+        return
+    yield from rights_missing(wanted_table(settings), table, server.role)
+    if missing := [name for name in settings.key if name not in table.quoted]:
+        yield f"it has no column {', '.join(missing)}, which is of the key"
+    yield from hidden_rows(table, sees_all=table.owned or sees_all)
+    if settings.detect == "xmin" and table.kind not in HAS_ROWS:
+        yield f'a {table.kind} has no xmin by which changes are found: detect = "hash", or nothing'
+    if settings.column is not None:
+        yield from _column_problems(cursor, table, settings.column, server)
 
-    def problems(self, settings: CapturedTableSettings, table: Table) -> Iterator[str]:
-        yield from rights_missing(wanted_table(settings), table, self._database.server.role)
-        if missing := [name for name in settings.key if name not in {column.name for column in table.columns}]:
-            yield f"it has no column {', '.join(missing)}, which is of the key"
-        yield from hidden_rows(table, sees_all=table.owned or self._sees_all)
-        if settings.detect == "xmin" and table.kind not in HAS_ROWS:
-            yield f'a {table.kind} has no xmin by which changes are found: detect = "hash", or nothing'
-        if settings.column is not None:
-            yield from self._column(settings, table, settings.column)
 
-    def remarks(self, settings: CapturedTableSettings, table: Table) -> Iterator[str]:
-        unique = {index.columns for index in table.indexes if index.identity}
-        if settings.query is None and not any(set(columns) <= set(settings.key) for columns in unique):
-            key = ", ".join(settings.key)
-            yield f"{key} isn't unique by an index: two rows with the same one would stop the job"
-        better = key_of(table)
-        if better and set(better) != set(settings.key):
-            yield f"the database knows its rows by {', '.join(better)}"
+def _column_problems(cursor: Cursor, table: Table, name: str, server: Server) -> Iterator[str]:
+    if name not in table.quoted:
+        yield f"it has no column {name} (column)"
+        return
+    column = table.column(name)
+    if column.type.name not in ("timestamp", "timestamptz"):
+        yield f"{name} is {column.type_text}, and column asks for a timestamp: take it out"
+    if server.standby:
+        yield f"{name}: a standby doesn't see who is writing, so changes would be lost by a column: take it out"
+    elif not value(cursor, _SEES_WRITERS):
+        yield (
+            f"{name}: {server.role} doesn't see who is writing, so changes would be lost by a column: GRANT"
+            f" pg_read_all_stats TO {server.role}, or take it out"
+        )
+    if not value(cursor, _BEGINS_AN_INDEX, (table.name.schema, table.name.name, name)):
+        yield f"no index begins with {name}, so each look would read the whole table: make one, or take column out"
 
-    def _column(self, settings: CapturedTableSettings, table: Table, name: str) -> Iterator[str]:
-        column = next((column for column in table.columns if column.name == name), None)
-        if column is None:
-            yield f"it has no column {name} (column)"
-            return
-        if column.type.name not in ("timestamp", "timestamptz"):
-            yield f"{name} is {column.type_text}, and column asks for a timestamp: take it out"
-        if self._database.server.standby:
-            yield f"{name}: a standby doesn't see who is writing, so changes would be lost by a column: take it out"
-        elif not self._ask(_SEES_WRITERS):
-            yield (
-                f"{name}: {self._database.server.role} doesn't see who is writing, so changes would be lost by a"
-                f" column: GRANT pg_read_all_stats TO {self._database.server.role}, or take it out"
-            )
-        if not self._ask(_BEGINS_AN_INDEX, settings.schema_name, settings.table_name, name):
-            yield f"no index begins with {name}, so each look would read the whole table: make one, or take column out"
 
-    def _ask(self, question: str, *values: str) -> bool:
-        with self._connection, self._connection.cursor() as cursor:
-            return bool(value(cursor, question, values or None))
+def _remarks(settings: CapturedTableSettings, table: Table | None) -> Iterator[str]:
+    if table is None:
+        return
+    unique = {index.columns for index in table.indexes if index.identity}
+    if settings.query is None and not any(set(columns) <= set(settings.key) for columns in unique):
+        yield f"{', '.join(settings.key)} isn't unique by an index: two rows with the same one would stop the job"
+    better = key_of(table)
+    if better and set(better) != set(settings.key):
+        yield f"the database knows its rows by {', '.join(better)}"

@@ -14,7 +14,6 @@ from db.source.catalogue import HAS_ROWS, Database, Table, TableName
 from plugins.source.captured import CapturedTable
 from settings.pipeline_rules import unlisted
 
-_OUTBOX = SCHEMA
 _OUTBOX_TABLES = ("cdc_*", "outbox_*", "current_order_*")
 
 
@@ -90,7 +89,7 @@ def select(
 
 def _is_ours(name: TableName) -> bool:
     """Tell whether a table is a pipeline's own (contract/source.py), or part of the outbox's mechanism (db/sql)."""
-    if name.schema == _OUTBOX:
+    if name.schema == SCHEMA:
         return any(fnmatch.fnmatchcase(name.name, pattern) for pattern in _OUTBOX_TABLES)
     return name.schema.startswith("cdc_") and name.name in (HEARTBEAT, SIGNAL)
 

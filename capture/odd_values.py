@@ -9,16 +9,14 @@ from dataclasses import dataclass
 
 import psycopg2
 from psycopg2 import sql
-from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
-from psycopg2.extensions import cursor as Cursor  # noqa: N812
 
 from contract.column_types.catalogue import Carried, ColumnType, without_domains
 from contract.column_types.types import carried
 from contract.events import PLACEHOLDER, SPECIALS_COLUMN
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
-from db.connecting import explain, value
+from db.connecting import Connection, Cursor, explain, value
 from db.source.catalogue import Column, Database, Table, TableName
-from db.source.inspection import inspect
+from db.source.inspection import read_tables
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 # PostgreSQL's values that change, are quarantined or stop the source: SQL to find them, and their effect.
@@ -194,22 +192,17 @@ def _reading(connection: Connection, seconds: int) -> Iterator[Cursor]:
 def what_stops(connection: Connection, entry: CapturedTableSettings) -> str:
     """Return which columns of a table have a value that stops the connector, with one key; empty for none.
 
-    No statement takes longer than SMALL_S. Raises LoadError, psycopg2.Error when cut off.
+    No statement takes longer than SMALL_S. Raises psycopg2.Error.
     """
-    with connection, connection.cursor() as cursor:
-        cursor.execute("SET statement_timeout = %s", [f"{SMALL_S}s"])
-    database = inspect(connection, [entry.schema_name])
-    name = TableName(entry.schema_name, entry.table_name)
     found: list[Found] = []
-    for table in (table for table in database.tables if table.name == name):
-        long = (
-            (column.name, sql.Identifier("t", column.name), _LARGE)
-            for column in _captured(table, entry)
-            if _is_long(column)
-        )
-        asked = [*long, *(one for one in _asked(table, entry) if one[2].stops)]
-        with _reading(connection, SMALL_S) as cursor:
-            found += _found(cursor, table, entry, asked)
+    with _reading(connection, SMALL_S) as cursor:
+        for table in read_tables(cursor, [(entry.schema_name, entry.table_name)]).values():
+            long = (
+                (column.name, sql.Identifier("t", column.name), _LARGE)
+                for column in _captured(table, entry)
+                if _is_long(column)
+            )
+            found += _found(cursor, table, entry, [*long, *(one for one in _asked(table, entry) if one[2].stops)])
     # A row is too large because of one column, or of all of them together.
     return "; ".join(map(_place, [one for one in found if one.column != _WHOLE_ROW] or found))
 

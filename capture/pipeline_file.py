@@ -167,16 +167,16 @@ def _type(avro_field: Mapping[str, Any]) -> str:
 
 
 def write_new(
-    name: str,
-    database: str,
-    entries: tuple[Entry, ...],
-    refused: tuple[tuple[Table, str], ...],
-    folder: Path,
+    name: str, database: str, entries: tuple[Entry, ...], refused: tuple[tuple[Table, str], ...], folder: Path
 ) -> None:
     """Write a new pipeline: its schemas, then its file. Raises LoadError."""
+    _write_schemas(name, entries, folder)
+    _write(folder / f"{name}.toml", pipeline_text(name, database, entries, refused))
+
+
+def _write_schemas(name: str, entries: tuple[Entry, ...], folder: Path) -> None:
     for entry in entries:
         _write(folder / name / f"{entry.lake_table}.avsc", schema_text(avro_schema(name, entry, entry.table)))
-    _write(folder / f"{name}.toml", pipeline_text(name, database, entries, refused))
 
 
 def add(name: str, changes: Changes, folder: Path) -> None:
@@ -186,8 +186,7 @@ def add(name: str, changes: Changes, folder: Path) -> None:
     text = _with_left_out(name, before, changes, folder)
     for file, schema in changes.schemas.items():
         _write(folder / file, schema_text(schema))
-    for entry in changes.entries:
-        _write(folder / name / f"{entry.lake_table}.avsc", schema_text(avro_schema(name, entry, entry.table)))
+    _write_schemas(name, changes.entries, folder)
     if changes.entries:
         text += "" if text.endswith("\n") else "\n"
         text += "".join(f"\n{entry_text(entry)}" for entry in changes.entries)
@@ -259,11 +258,8 @@ def _json(value: Any) -> str:
 
 def _field(column: Column, kind: Carried, *, nullable: bool, hashed: bool) -> dict[str, Any]:
     field = avro_field(lake_name(column.name), column.name, kind, nullable=nullable)
-    if not hashed or not _is_hashed(kind):
-        return field
-    return field | {"type": ["null", "string"] if nullable else "string"}
-
-
-def _is_hashed(kind: Carried) -> bool:
-    """Tell whether a type travels as its own text: only such columns are hashed, so only they may be marked so."""
-    return kind.avro == "string" or (isinstance(kind.avro, dict) and kind.avro.get("connect.name") == _ENUM)
+    # Debezium hashes only what travels as its own text.
+    is_text = kind.avro == "string" or (isinstance(kind.avro, dict) and kind.avro.get("connect.name") == _ENUM)
+    if hashed and is_text:
+        return field | {"type": ["null", "string"] if nullable else "string"}
+    return field

@@ -37,7 +37,7 @@ _QUERY_HEADER = """\
 
 [source]
 database = {quoted}
-# role = "reader"   # whom the job logs in as, {role} unless it is said: SELECT on the tables is enough
+# role = "reader"   # the role that the job logs in as (default: {role}): SELECT on the tables is enough
 """
 
 

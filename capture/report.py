@@ -20,8 +20,7 @@ def database_lines(database: Database, *, queried: bool = False) -> Iterator[str
     server = database.server
     kind = "RDS or Aurora" if server.hosted else "PostgreSQL"
     yield f"{server.database}: {kind} {_version(server.version)}, seen as {server.role}"
-    for note in server_notes(server, queried=queried):
-        yield f"  {note}"
+    yield from (f"  {note}" for note in server_notes(server, queried=queried))
 
 
 def _version(number: int) -> str:
@@ -33,9 +32,9 @@ def proposal_lines(proposal: Proposal, database: Database) -> Iterator[str]:
     yield f"{count(len(proposal.entries), 'table')} to capture:"
     spoken = [entry for entry in proposal.entries if _said(entry)]
     for entry in spoken[:SHOWN]:
-        yield f"  {entry.table.name} → {entry.lake_table}, {_key(entry)}"
-        for line in _said(entry):
-            yield f"    {line}"
+        key = f"key {', '.join(entry.key)}" if entry.key else "append-only"
+        yield f"  {entry.table.name} → {entry.lake_table}, {key}"
+        yield from (f"    {line}" for line in _said(entry))
     yield from _more(len(spoken) - SHOWN, "further tables with remarks: they stand in the file")
     quiet = [entry for entry in proposal.entries if not _said(entry)]
     if quiet:
@@ -46,10 +45,6 @@ def proposal_lines(proposal: Proposal, database: Database) -> Iterator[str]:
     yield from refused_lines(proposal.refused)
     if database.sequences:
         yield f"{count(database.sequences, 'sequence')}: no log has them; the ids that they gave are in rows"
-
-
-def _key(entry: Entry) -> str:
-    return f"key {', '.join(entry.key)}" if entry.key else "append-only"
 
 
 def _said(entry: Entry) -> list[str]:
@@ -99,17 +94,15 @@ def refused_lines(refused: Iterable[tuple[Table, str]]) -> Iterator[str]:
 def changes_lines(name: str, changes: Changes, *, update: bool) -> Iterator[str]:
     """Report what the pipeline's files lack compared with the database, and whether it was added."""
     verb = "added to" if update else "not in"
-    for table in changes.tables[:SHOWN]:
-        yield f"  {table} is {verb} pipelines/{name}.toml"
+    yield from (f"  {table} is {verb} pipelines/{name}.toml" for table in changes.tables[:SHOWN])
     yield from _more(len(changes.tables) - SHOWN, "more tables")
     for table, columns in changes.left_out.items():
         for column, reason in columns.items():
             yield f"  {table}: {column} {'is now' if update else 'should be'} in leave_out: {reason}"
-    for file in list(changes.schemas)[:SHOWN]:
-        yield f"  pipelines/{file} {'has now' if update else 'lacks'} what the database has"
+    has = "has now" if update else "lacks"
+    yield from (f"  pipelines/{file} {has} what the database has" for file in list(changes.schemas)[:SHOWN])
     yield from _more(len(changes.schemas) - SHOWN, "more schemas")
-    for line in changes.said:
-        yield f"  {line}"
+    yield from (f"  {line}" for line in changes.said)
     to_add = changes.tables or changes.schemas or changes.left_out
     if not to_add and not changes.said:
         yield "  as the database has it"

@@ -78,11 +78,7 @@ def run_tests(
 
     Examples: ./lake dev test; ./lake dev test lint unit; ./lake dev test fuzz --minutes 5
     """
-    alone = {
-        "fuzz": lambda: _fuzz(minutes),
-        "faults": lambda: _faults(seed, only, folder),
-        "kubernetes": _kubernetes,
-    }
+    alone = {"fuzz": lambda: _fuzz(minutes), "faults": lambda: _faults(seed, only, folder), "kubernetes": _kubernetes}
     names = parts or []
     if "long" in names:
         names.append("faults")

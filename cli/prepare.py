@@ -31,7 +31,6 @@ def node_modules() -> None:
 
 
 def lock_python() -> None:
-    """Lock the Python requirements with hashes."""
     _make("lock")
 
 
@@ -50,7 +49,6 @@ def certificates() -> None:
 
 
 def browser() -> None:
-    """Unpack the Chromium that tests and pictures look at pages in."""
     from tests.browser.chromium import main
 
     node_modules()

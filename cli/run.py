@@ -26,8 +26,7 @@ def up(
         typer.Option(help="The pipeline's database, without a password (CDC_CONNECTOR_PASSWORD, PGPASSFILE)."),
     ] = None,
     scale: Annotated[
-        int | None,
-        typer.Option(min=1, help="First start: multiplier for the 829 sample orders.", show_default="1"),
+        int | None, typer.Option(min=1, help="First start: multiplier for the 829 sample orders.", show_default="1")
     ] = None,
     from_: Annotated[Path | None, typer.Option("--from", help="First start: load this dump instead.")] = None,
     lenses: Annotated[
@@ -232,14 +231,7 @@ def query(
     if file is not None:
         sql = file.read_text(encoding="utf-8")
     period = period_of(as_of, since)
-    run(
-        find_platform(folder, pipeline),
-        sql,
-        tables=table or (),
-        form="json" if json else form,
-        period=period,
-        out=out,
-    )
+    run(find_platform(folder, pipeline), sql, tables=table or (), form="json" if json else form, period=period, out=out)
 
 
 @app.command()
@@ -275,11 +267,11 @@ def demo(
         console.print("JdbcSource asks the database; JDBC_PLUGIN=path/to/release has a JDBC connector poll it, too")
     walk = ORDERS_DEMO if what == "orders" else places_demo(dump=from_, release=jdbc)
     place = folder or walk.folder
-    summary = run(walk, console, place)
-    proof, named = summary.proof, option(walk.options.pipeline)
+    proof, seconds = run(walk, console, place)
+    named = option(walk.options.pipeline)
     equal = "lake and source are equal" if proof.equal else "[red]lake and source differ[/]"
     console.print(
-        f"{equal}: {proof.counted} in {summary.seconds_total:.0f} s, {place.name}/summary.json\n"
+        f"{equal}: {proof.counted} in {seconds:.0f} s, {place.name}/summary.json\n"
         f"`./lake up{named}` leaves such a platform running, and `./lake dashboard{named}` shows it live in a browser",
         soft_wrap=True,
     )

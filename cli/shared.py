@@ -53,8 +53,7 @@ Environment = Annotated[
     str, typer.Option("--env", "-e", metavar="NAME", help="The environment, a file in environments/.")
 ]
 Anywhere = Annotated[
-    str | None,
-    typer.Option("--env", "-e", metavar="NAME", help="The environment; without it the local platform."),
+    str | None, typer.Option("--env", "-e", metavar="NAME", help="The environment; without it the local platform.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")]
@@ -80,7 +79,6 @@ class Commands(typer.Typer):
         super().__init__(help=help_, no_args_is_help=True, pretty_exceptions_enable=False, **options)
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:
-        """Add a command, as Typer does."""
         return super().command(name, **{"cls": _Command, **options})
 
 

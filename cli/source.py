@@ -25,6 +25,9 @@ Dsn = Annotated[
         help="The database, as libpq takes it; its password comes from PGPASSWORD or PGPASSFILE, or is asked for.",
     ),
 ]
+ChangePassword = Annotated[
+    bool, typer.Option("--change-password", help="Give an existing role a new password; its other pipelines too.")
+]
 # How to log in to load and to migrate.
 LOGIN = {
     "secret": Annotated[
@@ -46,8 +49,7 @@ LOGIN = {
     "port": Annotated[int | None, typer.Option(min=1, max=65535, help="Server's port.", show_default="5432")],
     "dbname": Annotated[str | None, typer.Option(help="The source database; it must exist.", show_default="devdb")],
     "user": Annotated[
-        str | None,
-        typer.Option(help="User that may create schemas, publications and roles.", show_default="postgres"),
+        str | None, typer.Option(help="User that may create schemas, publications and roles.", show_default="postgres")
     ],
 }
 
@@ -99,9 +101,7 @@ def prepare(
     *,
     dsn: Dsn = "",
     dry_run: DryRun = False,
-    change_password: Annotated[
-        bool, typer.Option("--change-password", help="Give an existing role a new password; its other pipelines too.")
-    ] = False,
+    change_password: ChangePassword = False,
 ) -> None:
     """Create the pipeline's publication, role, rights, replica identities and our two tables.
 
@@ -115,7 +115,6 @@ def prepare(
 
 @contextlib.contextmanager
 def _each_line() -> Iterator[None]:
-    """Show a line for each problem."""
     from db.source.plan import UnpreparableError
     from settings.load import SettingsFileError
 
@@ -137,8 +136,7 @@ def load(
     *,
     login: dict[str, Any],
     connector_secret_id: Annotated[
-        str | None,
-        typer.Option(metavar="NAME|ARN", help="AWS secret that has the password for the connector's role."),
+        str | None, typer.Option(metavar="NAME|ARN", help="AWS secret that has the password for the connector's role.")
     ] = None,
     scale: Annotated[int, typer.Option(min=1, help="Multiplier for the 829 sample orders.")] = 1,
     from_: Annotated[
@@ -147,6 +145,7 @@ def load(
     ] = None,
     empty: Annotated[bool, typer.Option("--empty", help="Tables without rows.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Drop what an earlier load left.")] = False,
+    change_password: ChangePassword = False,
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask for confirmation.")] = False,
 ) -> None:
     """Load the outbox's database: Northwind tables, outbox with its triggers, publication, connector role.
@@ -173,6 +172,7 @@ def load(
                     "CDC_CONNECTOR_PASSWORD", f"Password for the role {CONNECTOR_ROLE}", confirm=True
                 )
             ),
+            change_password=change_password,
             scale=scale,
             dump=from_,
             empty=empty,
@@ -181,6 +181,8 @@ def load(
         report = _load_showing_progress(parameters, options)
     rows = sum(report.rows.values())
     typer.echo(f"loaded {rows:,} rows and {report.events:,} order events in {report.seconds:.1f} s")
+    if report.kept_password:
+        typer.echo(f"the role {CONNECTOR_ROLE} was there and keeps its password: --change-password gives it this one")
 
 
 def _confirm(target: str, *, replace: bool) -> None:

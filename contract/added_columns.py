@@ -25,7 +25,6 @@ class AddedColumn:
 
 
 def encode(columns: Mapping[str, AddedColumn]) -> str:
-    """Write the register, by the columns' names."""
     return json.dumps({name: list(astuple(column)) for name, column in columns.items()}, separators=(",", ":"))
 
 

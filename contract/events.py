@@ -7,7 +7,6 @@ Source: Debezium 3.7, "New Record State Extraction" and the PostgreSQL connector
 
 
 def added(field: str) -> str:
-    """Return an added field's name in events."""
     return PREFIX + field.replace(".", "_")
 
 
@@ -33,30 +32,16 @@ TRUNCATE, SETTLED = "t", "s"
 # Replaces a large value that an update didn't change and the log omits (TOAST).
 PLACEHOLDER = "__debezium_unavailable_value"
 
+_TEXTS = dict.fromkeys((DELETED, OPERATION, DATABASE, TABLE, SCHEMA), "string")
 # Avro's types of the added fields.
-ADDED_TYPES = {
-    DELETED: "string",
-    OPERATION: "string",
-    DATABASE: "string",
-    TABLE: "string",
-    SCHEMA: "string",
-    LSN: "long",
-    SOURCE_TIME_MS: "long",
-}
+ADDED_TYPES = _TEXTS | {LSN: "long", SOURCE_TIME_MS: "long"}
 # Decides which of two events of one key is newer.
 ORDERING = LSN
 # The same for queried rows (docs/decisions/0090), which have no log position: when the job read them,
 # milliseconds since 1970-01-01T00:00Z, higher in each commit of a table.
 READ_MS = "__read_ms"
 # The added fields in events of queried rows, and their Avro types.
-QUERIED_TYPES = {
-    DELETED: "string",
-    OPERATION: "string",
-    DATABASE: "string",
-    TABLE: "string",
-    SCHEMA: "string",
-    READ_MS: "long",
-}
+QUERIED_TYPES = _TEXTS | {READ_MS: "long"}
 
 # A column that the job adds to tables without a key: every event is a row there, identified by this.
 EVENT_ID = "__event_id"

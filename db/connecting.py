@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import psycopg2
-from psycopg2 import sql
-from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
+from psycopg2 import extensions, sql
 
 from contract import rds_ca
 from contract.errors import UserError
+
+Connection = extensions.connection
+Cursor = extensions.cursor
 
 
 class LoadError(UserError):

@@ -67,13 +67,13 @@ def read_rows(path: Path, wanted: Wanted, *, known_by: str) -> dict[str, list[Ro
     tokens = Tokens(path, _text(path))
     found = _Rows(wanted)
     while (token := tokens.next()).kind != END:
-        if token.text == "\\":  # a command of psql, such as \connect
+        if token.is_one_of("\\"):  # a command of psql, such as \connect
             tokens.rest_of_line()
-        elif token.is_word("INSERT"):
+        elif token.is_one_of("INSERT"):
             _read_insert(tokens, found)
-        elif token.is_word("COPY"):
+        elif token.is_one_of("COPY"):
             _read_copy(tokens, found)
-        elif token.text != ";":
+        elif not token.is_one_of(";"):
             _skip_statement(tokens)
     if not found.rows[known_by]:
         raise LoadError(f"{path} holds no rows of the table {known_by}: is it a dump of {wanted.whose}'s data?")
@@ -135,7 +135,7 @@ def _text(path: Path) -> str:
 
 
 def _skip_statement(tokens: Tokens) -> None:
-    while (token := tokens.next()).text != ";" or token.kind != "symbol":
+    while not (token := tokens.next()).is_one_of(";"):
         if token.kind == END:
             raise tokens.unexpected(token, "';'")
 
@@ -150,12 +150,11 @@ def _read_insert(tokens: Tokens, found: _Rows) -> None:
         if table is not None:
             found.add(tokens, table, columns, values, start)
         token = tokens.next()
-        if token.text == ";":
-            return
-        if token.is_word("ON"):
+        if token.is_one_of("ON"):
             _skip_statement(tokens)
+        if token.is_one_of("ON", ";"):
             return
-        if token.text != ",":
+        if not token.is_one_of(","):
             raise tokens.unexpected(token, "',' or ';'")
 
 
@@ -180,10 +179,10 @@ def _read_target(tokens: Tokens, wanted: Wanted) -> tuple[str | None, tuple[str,
     """Read a table and its column names; None for a table that is skipped, None for no column names."""
     start = tokens.peek().position
     table = _read_name(tokens)
-    while tokens.peek().text == ".":
+    while tokens.peek().is_one_of("."):
         tokens.next()
         table = _read_name(tokens)
-    columns = tuple(_read_list(tokens, _read_name)) if tokens.peek().text == "(" else None
+    columns = tuple(_read_list(tokens, _read_name)) if tokens.peek().is_one_of("(") else None
     if table in DERIVED_TABLES or table.startswith(DERIVED_PREFIX):
         return None, columns
     if table not in wanted.tables:
@@ -202,9 +201,9 @@ def _read_list(tokens: Tokens, read: Callable[[Tokens], Item]) -> Iterator[Item]
     while True:
         yield read(tokens)
         token = tokens.next()
-        if token.text == ")" and token.kind == "symbol":
+        if token.is_one_of(")"):
             return
-        if token.text != "," or token.kind != "symbol":
+        if not token.is_one_of(","):
             raise tokens.unexpected(token, "',' or ')'")
 
 
@@ -220,9 +219,9 @@ def _read_name(tokens: Tokens) -> str:
 def _read_value(tokens: Tokens) -> Cell:
     """Read a literal, with or without a cast. It stays text: PostgreSQL gives it its column's type."""
     token = tokens.next()
-    if token.is_word("NULL"):
+    if token.is_one_of("NULL"):
         value = None
-    elif token.kind == "number" or token.is_word("TRUE", "FALSE"):
+    elif token.kind == "number" or token.is_one_of("TRUE", "FALSE"):
         value = token.text
     elif token.kind == "string":
         value = token.text[1:-1].replace("''", "'")
@@ -240,9 +239,9 @@ def _read_value(tokens: Tokens) -> Cell:
 
 def _skip_type(tokens: Tokens) -> None:
     _read_name(tokens)
-    while tokens.peek().kind in ("word", "quoted") or tokens.peek().text == ".":
+    while tokens.peek().kind in ("word", "quoted") or tokens.peek().is_one_of("."):
         tokens.next()
-    if tokens.peek().text == "(":
+    if tokens.peek().is_one_of("("):
         list(_read_list(tokens, _read_value))
 
 

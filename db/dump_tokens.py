@@ -34,9 +34,9 @@ class Token:
     text: str
     position: int
 
-    def is_word(self, *words: str) -> bool:
-        """Tell whether this is one of the given keywords, in any case."""
-        return self.kind == "word" and self.text.upper() in words
+    def is_one_of(self, *texts: str) -> bool:
+        """Tell whether this is one of the given symbols, or keywords in any case."""
+        return self.kind in ("symbol", "word") and self.text.upper() in texts
 
 
 class Tokens:
@@ -77,7 +77,7 @@ class Tokens:
     def expect(self, text: str) -> None:
         """Advance past this symbol, or keyword in any case."""
         token = self.next()
-        if token.text != text and not token.is_word(text):
+        if not token.is_one_of(text):
             raise self.unexpected(token, text if text.isalpha() else f"'{text}'")
 
     def unexpected(self, token: Token, wanted: str) -> LoadError:

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from psycopg2 import sql
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import encrypt_password
 
 from contract.source import CONNECTOR_ROLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
 from db import outbox
-from db.connecting import LoadError, transaction, value
+from db.connecting import Cursor, LoadError, transaction, value
 from db.dump import read_dump, read_file
 from db.migrating import migrate, wait_for_others
 from db.outbox import run
@@ -56,10 +55,12 @@ class LoadOptions:
 
     `scale` multiplies the generated orders; `dump` is a plain-text dump to load instead of generated rows; with `empty`
     the tables get no rows; `replace` drops an earlier load. `connector_password` is for the connector's login role;
-    only its SCRAM verifier is sent. Raises LoadError for options that contradict one another.
+    only its SCRAM verifier is sent. All pipelines of a server share the role: without `change_password` an existing one
+    keeps its own. Raises LoadError for options that contradict one another.
     """
 
     connector_password: str = field(repr=False)
+    change_password: bool = True
     scale: int = 1
     dump: Path | None = None
     empty: bool = False
@@ -78,24 +79,30 @@ class LoadOptions:
 
 @dataclass(frozen=True)
 class LoadReport:
-    """A load's result: rows by table, rows in the outbox, and its duration in seconds."""
+    """A load's result: rows by table, rows in the outbox, seconds, and whether an existing role kept its password."""
 
     rows: Mapping[str, int]
     events: int
     seconds: float
+    kept_password: bool = False
 
 
-def load(connection_parameters: Mapping[str, Any], options: LoadOptions, progress: Progress) -> LoadReport:
+def _quiet(*_: object) -> None:
+    pass
+
+
+def load(connection_parameters: Mapping[str, Any], options: LoadOptions, progress: Progress = _quiet) -> LoadReport:
     """Load the database, all or nothing. Raises LoadError with one line; the database is then unchanged."""
     started = time.monotonic()
     chunks, totals = source(options, progress)
     with transaction(connection_parameters) as cursor:
-        outbox.check_loadable(cursor, replace=options.replace)
+        state = outbox.check_loadable(cursor, replace=options.replace)
         events = fill(cursor, chunks, totals, options, progress)
-    return LoadReport(totals, events, time.monotonic() - started)
+    kept = state.role_exists and not options.change_password
+    return LoadReport(totals, events, time.monotonic() - started, kept_password=kept)
 
 
-def source(options: LoadOptions, progress: Progress) -> tuple[Iterable[Chunk], Mapping[str, int]]:
+def source(options: LoadOptions, progress: Progress = _quiet) -> tuple[Iterable[Chunk], Mapping[str, int]]:
     """Return the rows to load and each table's row count; a dump is read completely first."""
     if options.empty:
         return (), dict.fromkeys(TABLES, 0)
@@ -125,18 +132,16 @@ def _create_tables(cursor: Cursor) -> None:
         if OUTBOX_TABLE in state.own_tables and outbox.has_slot(cursor):
             # So that the lake gets these orders' deletes.
             cursor.execute(f"DELETE FROM {SCHEMA}.{OUTBOX_TABLE}")
-        cursor.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(SCHEMA)))
+        cursor.execute(f"DROP SCHEMA {SCHEMA} CASCADE")
     if state.published is None:
-        cursor.execute(sql.SQL("CREATE PUBLICATION {}").format(sql.Identifier(PUBLICATION)))
+        cursor.execute(f"CREATE PUBLICATION {PUBLICATION}")
     run(cursor, "01_tables.sql")
 
 
 def _copy(cursor: Cursor, chunks: Iterable[Chunk], totals: Mapping[str, int], progress: Progress) -> None:
     done = dict.fromkeys(TABLES, 0)
     for table, rows in chunks:
-        target = sql.Identifier(SCHEMA, table)
-        columns = sql.SQL(", ").join(map(sql.Identifier, TABLES[table]))
-        statement = sql.SQL("COPY {} ({}) FROM STDIN").format(target, columns)
+        statement = f"COPY {SCHEMA}.{table} ({', '.join(TABLES[table])}) FROM STDIN"
         for start in range(0, len(rows), COPY_ROWS):
             batch = rows[start : start + COPY_ROWS]
             cursor.copy_expert(statement, io.StringIO("".join(copy_lines(batch))))
@@ -148,9 +153,9 @@ def _create_outbox(cursor: Cursor, options: LoadOptions, progress: Progress) -> 
     """Add keys, outbox, role and publication; fill the outbox; only then enable the triggers."""
     steps: list[tuple[str, Callable[[], None]]] = [
         ("add keys and indexes", lambda: run(cursor, "02_keys.sql")),
-        ("gather statistics", lambda: _analyze(cursor)),
+        ("gather statistics", lambda: cursor.execute(f"ANALYZE {', '.join(f'{SCHEMA}.{table}' for table in TABLES)}")),
         ("create outbox", lambda: outbox.create(cursor)),
-        ("create connector role", lambda: grant_role(cursor, options.connector_password)),
+        ("create connector role", lambda: grant_role(cursor, options)),
         ("fill outbox", lambda: cursor.execute(f"CALL {SCHEMA}.usp_init_order_events()")),
         ("add triggers", lambda: outbox.add_triggers(cursor)),
         ("set search path", lambda: _set_search_path(cursor)),
@@ -161,23 +166,20 @@ def _create_outbox(cursor: Cursor, options: LoadOptions, progress: Progress) -> 
         progress(name, 1, 1)
 
 
-def _analyze(cursor: Cursor) -> None:
-    for table in TABLES:
-        cursor.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(SCHEMA, table)))
-
-
-def grant_role(cursor: Cursor, password: str) -> None:
+def grant_role(cursor: Cursor, options: LoadOptions) -> None:
     """Create the connector's role, or set an existing one's password; grant its rights here."""
     # A plain-text password would end up in the server's log; its verifier is useless to the log's readers.
-    verifier = encrypt_password(password, CONNECTOR_ROLE, cursor, "scram-sha-256")
-    again(cursor, lambda: _make_role(cursor, verifier))
-    run(cursor, "08_connector_rights.sql")
+    verifier = encrypt_password(options.connector_password, CONNECTOR_ROLE, cursor, "scram-sha-256")
 
+    def make() -> None:
+        state = outbox.read_state(cursor)
+        sets_password = options.change_password or not state.role_exists
+        for step in role_steps(outbox.OUTBOX, state, verifier if sets_password else None):
+            for statement in step.statements:
+                cursor.execute(statement)
 
-def _make_role(cursor: Cursor, verifier: str) -> None:
-    for step in role_steps(outbox.OUTBOX, outbox.read_state(cursor), verifier):
-        for statement in step.statements:
-            cursor.execute(statement)
+    again(cursor, make)
+    run(cursor, outbox.RIGHTS_FILE)
 
 
 def _set_search_path(cursor: Cursor) -> None:
@@ -204,7 +206,7 @@ def prepare(
             outbox.check_role(state)
         else:
             outbox.check_loadable(cursor, replace=False)
-            chunks, totals = source(options, _quiet)
+            chunks, totals = source(options)
             events = fill(cursor, chunks, totals, options, _quiet)
             return LoadReport(totals, events, time.monotonic() - started)
     try:
@@ -212,9 +214,5 @@ def prepare(
     finally:
         # Even if the migration failed: the connector may need its new password.
         with transaction(connection_parameters) as cursor:
-            grant_role(cursor, options.connector_password)
+            grant_role(cursor, options)
     return None
-
-
-def _quiet(*_: object) -> None:
-    pass

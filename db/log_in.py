@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psycopg2
-from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import parse_dsn
 
 from contract.source import DATABASE
-from db.connecting import LoadError, NoPasswordError, connect, hosts_of, is_here, tls
+from db.connecting import Connection, LoadError, NoPasswordError, connect, hosts_of, is_here, tls
 
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from psycopg2 import errors
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.source import SCHEMA
 from db import outbox
-from db.connecting import LOCK_TIMEOUT_S, LaterError, NewerError, transaction
+from db.connecting import LOCK_TIMEOUT_S, Cursor, LaterError, NewerError, transaction
 
 # An arbitrary key; every preparation takes this one.
 ADVISORY_LOCK = 10_248
@@ -54,10 +53,7 @@ class Migration:
 
 
 def migrate(
-    connection_parameters: Mapping[str, Any],
-    *,
-    max_wait_s: float = MAX_WAIT_S,
-    refresh_s: float | None = None,
+    connection_parameters: Mapping[str, Any], *, max_wait_s: float = MAX_WAIT_S, refresh_s: float | None = None
 ) -> Migration:
     """Migrate the outbox; do nothing if it is up to date.
 

@@ -9,18 +9,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
-
 from contract.source import CONNECTOR_ROLE, HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
-from db.connecting import LoadError, value
+from db.connecting import Cursor, LoadError, value
 from db.source import objects as source_objects
 from db.source.objects import SourceObjects, SourceState
 
-OUTBOX = SourceObjects(publication=PUBLICATION, slot="", schema=SCHEMA, tables=())
+OUTBOX = SourceObjects(publication=PUBLICATION, schema=SCHEMA)
 
 
-def check_loadable(cursor: Cursor, *, replace: bool) -> None:
-    """Raise LoadError unless this database can be loaded."""
+def check_loadable(cursor: Cursor, *, replace: bool) -> SourceState:
+    """Return the database's state. Raises LoadError unless it can be loaded."""
     state = read_state(cursor)
     if state.wal_level != "logical":
         raise LoadError(
@@ -34,6 +32,7 @@ def check_loadable(cursor: Cursor, *, replace: bool) -> None:
     elif state.published is not None:
         raise LoadError(f"the publication {PUBLICATION} is already there: add --replace to take it over")
     check_role(state)
+    return state
 
 
 def read_state(cursor: Cursor) -> SourceState:

@@ -8,31 +8,24 @@ numbers 110 and 601, and address 104 can't be deleted before its customer, staff
 """
 
 import io
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
-
 from db import loading
-from db.connecting import LoadError, transaction, value
+from db.connecting import Cursor, LoadError, transaction, value
 from db.dump import Wanted, read_rows
-from db.sample import FOLDER, copy_lines
+from db.sample import FOLDER, columns_of, copy_lines
 
 # The part of the dump with the rows.
 DATA_FILE = "pagila-data.sql"
 SCHEMA = "public"
 
 TABLES = (FOLDER / "pagila_tables.sql").read_text(encoding="utf-8")
-_COLUMNS = {
-    table: tuple(re.findall(r"^ {4}(\w+)", body, re.MULTILINE))
-    for table, body in re.findall(r"CREATE TABLE (\w+) \((.*?)^\);", TABLES, re.MULTILINE | re.DOTALL)
-}
 # Parents before children.
-NAMES = tuple(_COLUMNS)
-DUMP = Wanted(whose="Pagila", tables=_COLUMNS, others=True)
+DUMP = Wanted(whose="Pagila", tables=columns_of(TABLES), others=True)
+NAMES = tuple(DUMP.tables)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,13 +41,19 @@ def load(connection_parameters: Mapping[str, Any], dump: Path | None = None) -> 
 
     `dump` is the file with the rows, or its folder. Raises LoadError.
     """
+    if dump is not None and dump.is_dir():
+        dump /= DATA_FILE
+    wanted = "generated rows" if dump is None else loading.data_set(dump=dump)
     with transaction(connection_parameters) as cursor:
         if value(cursor, "SELECT to_regclass('public.rental')"):
-            _refuse_other_rows(cursor, dump)
+            there = loading.recorded_data_set(cursor, schema=SCHEMA)
+            if dump is not None and there != wanted:
+                there = there or "rows that nobody has described"
+                raise LoadError(f"the database has {there}, so {wanted} can't be loaded")
             return Loaded(rows=_count(cursor), new=False)
-        rows_of = read_rows(FOLDER / "pagila.sql" if dump is None else _file(dump), DUMP, known_by="address")
+        rows_of = read_rows(dump or FOLDER / "pagila.sql", DUMP, known_by="address")
         cursor.execute(TABLES)
-        loading.record_data_set(cursor, _described(dump), schema=SCHEMA)
+        loading.record_data_set(cursor, wanted, schema=SCHEMA)
         for table, rows in rows_of.items():
             cursor.copy_expert(f"COPY {table} FROM STDIN", io.StringIO("".join(copy_lines(rows))))
             cursor.execute(
@@ -64,22 +63,6 @@ def load(connection_parameters: Mapping[str, Any], dump: Path | None = None) -> 
                 f"CREATE TRIGGER last_updated BEFORE UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION last_updated()"
             )
         return Loaded(rows=_count(cursor), new=True)
-
-
-def _file(dump: Path) -> Path:
-    return dump / DATA_FILE if dump.is_dir() else dump
-
-
-def _described(dump: Path | None) -> str:
-    return "generated rows" if dump is None else loading.data_set(dump=_file(dump))
-
-
-def _refuse_other_rows(cursor: Cursor, dump: Path | None) -> None:
-    if dump is None:
-        return
-    there, wanted = loading.recorded_data_set(cursor, schema=SCHEMA), _described(dump)
-    if there != wanted:
-        raise LoadError(f"the database has {there or 'rows that nobody has described'}, so {wanted} can't be loaded")
 
 
 def _count(cursor: Cursor) -> int:

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import psycopg2
 from psycopg2 import errors
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.source import OUTBOX_TABLE, SCHEMA
-from db.connecting import LoadError, explain, value
+from db.connecting import Cursor, LoadError, explain, value
 
 KEY = "order_id"
 OUTBOX = f"{SCHEMA}.{OUTBOX_TABLE}"

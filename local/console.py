@@ -10,7 +10,6 @@ BYTES_PER_MB = 1_000_000
 
 
 def megabytes(size: int | None, *, digits: int = 1, unknown: str = "-") -> str:
-    """Format a number of bytes in MB."""
     return unknown if size is None else f"{size / BYTES_PER_MB:,.{digits}f} MB"
 
 

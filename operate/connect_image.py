@@ -27,10 +27,7 @@ WORKER_JAR = "cdc-lake-worker.jar"
 
 
 def connect_image(say: Callable[[str], None], *, target: Path = TARGET, dockerfile: Path = DOCKERFILE) -> None:
-    """Write the folder that Docker builds from. Raises OperateError for anything unpinned, ArchiveError for a download.
-
-    `say` receives the commands that build and push.
-    """
+    """Write Docker's folder; `say` gets the commands. Raises OperateError for anything unpinned, ArchiveError."""
     _check_base(dockerfile)
     image = tomllib.loads(IMAGE_TOML.read_text(encoding="utf-8"))
     versions = load_versions()
@@ -52,7 +49,6 @@ def connect_image(say: Callable[[str], None], *, target: Path = TARGET, dockerfi
 
 
 def _check_base(dockerfile: Path) -> None:
-    """Raise OperateError for a base image that a registry may change."""
     for base in _FROM.findall(dockerfile.read_text(encoding="utf-8")):
         if not _PINNED.search(base):
             raise OperateError(

@@ -167,7 +167,6 @@ def _mapping(client: "CloudFormationClient", stack: str, resources: Mapping[str,
 
 
 def _kept(client: "CloudFormationClient", stack: str) -> Iterator[tuple[str, str, str]]:
-    """Return logical id, type and physical id of what the last deleted stack of that name kept."""
     pages = client.get_paginator("list_stacks").paginate(StackStatusFilter=["DELETE_COMPLETE"])
     deleted = [each for page in pages for each in page["StackSummaries"] if each["StackName"] == stack]
     # An empty stack of a failed attempt may follow the one that kept resources.

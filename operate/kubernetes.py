@@ -20,10 +20,7 @@ UNKNOWN = "KNOWN-AT-DEPLOYMENT"
 
 
 def cluster_api(session: boto3.Session, environment: Environment) -> Kubernetes:
-    """Return the API of the environment's cluster; it refuses callers outside connectors.eks.administrators.
-
-    Raises botocore's errors.
-    """
+    """Return the cluster's API; it refuses all but connectors.eks.administrators. Raises botocore's errors."""
     found = session.client("eks", config=QUICK).describe_cluster(name=environment.prefix)["cluster"]
     authority = found["certificateAuthority"]["data"]
     cluster = Cluster(name=environment.prefix, endpoint=found["endpoint"], authority=authority)

@@ -37,10 +37,7 @@ NEVER_CREATED = frozenset({"ROLLBACK_COMPLETE", "ROLLBACK_FAILED"})
 
 
 def check_account(environment: Environment) -> boto3.Session:
-    """Return a session in the environment's region, with credentials of the environment's account.
-
-    Another account may have a stack of the same name. Raises OperateError.
-    """
+    """Return a session in the environment's region. Raises OperateError: another account may have such a stack, too."""
     with one_line(environment):
         session = boto3.Session(region_name=environment.region)
         account = session.client("sts", config=QUICK).get_caller_identity()["Account"]
@@ -53,10 +50,7 @@ def check_account(environment: Environment) -> boto3.Session:
 
 
 def output(environment: Environment, stack: str, name: str) -> str:
-    """Return an output of `<environment>-cdc-lake-<stack>`.
-
-    Raises OperateError if credentials are missing or of another account, or the stack or its output doesn't exist.
-    """
+    """Return an output of `<environment>-cdc-lake-<stack>`. Raises OperateError where it isn't deployed, or refused."""
     full_name = f"{environment.prefix}-{stack}"
     session = check_account(environment)
     with one_line(environment):
@@ -151,7 +145,6 @@ def find_stack(client: "CloudFormationClient", name: str) -> "StackTypeDef | Non
 
 
 def _left_behind(client: "CloudFormationClient", stack: "StackTypeDef") -> str | None:
-    """Describe what the rollback of a first creation couldn't delete; None if it deleted everything."""
     if stack["StackStatus"] != "ROLLBACK_FAILED":
         return None
     name = stack["StackName"]

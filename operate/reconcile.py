@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-import boto3
 from rich.console import Console
 
 from db.connecting import UnreachableError
@@ -14,9 +13,9 @@ from local.comparison.run import Repairs, Sides
 from operate import outputs
 from operate.errors import OperateError
 from operate.kafka import reader
-from operate.kafka.cluster import chosen, of_environment
+from operate.kafka.cluster import chosen
 from operate.resnapshot.tables import TIMEOUT_S, channel_of, refuse_queried, report_of, resnapshot_outbox, wanted_of
-from operate.sides import login, sides
+from operate.sides import DeployedPipeline, login, sides
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 
@@ -30,21 +29,18 @@ def reconcile_environment(
     repair: bool,
     timeout_s: float,
 ) -> bool:
-    """Compare a deployed pipeline's tables, or those of these names; tell whether they are equal in the end.
-
-    Raises OperateError, PlatformError, LoadError.
-    """
+    """Compare all tables or those named; tell if they end equal. Raises OperateError, PlatformError, LoadError."""
     entries = chosen(pipeline, names)
     if repair:
         refuse_queried(environment, pipeline)
     if pipeline.is_queried:
         put(console, f"{pipeline.name} is queried: what its job hasn't brought by --timeout counts as different, too")
-    session = outputs.check_account(environment)
+    deployed = DeployedPipeline(environment, pipeline, outputs.check_account(environment))
     with (
         _in_one_line(environment),
-        login(environment, session, pipeline, owner=repair) as source,
-        sides(environment, pipeline, session, source, entries) as both,
-        _repairs(environment, pipeline, session, both, console) if repair else contextlib.nullcontext() as repairs_of,
+        login(deployed, owner=repair) as source,
+        sides(deployed, source, entries) as both,
+        _repairs(deployed, both, console) if repair else contextlib.nullcontext() as repairs_of,
     ):
         return reconcile_tables(
             console,
@@ -67,15 +63,12 @@ def _in_one_line(environment: Environment) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _repairs(
-    environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session, both: Sides, console: Console
-) -> Iterator[Repairs]:
-    """Yield the tables' repair: the outbox's rows are written anew, others are asked for through the signal table."""
-    say = partial(put, console)
+def _repairs(deployed: DeployedPipeline, both: Sides, console: Console) -> Iterator[Repairs]:
+    """Yield the tables' repair: the outbox's rows are written again, others are asked for through the signal table."""
+    say, environment, pipeline = partial(put, console), deployed.environment, deployed.pipeline
     if pipeline.captured.outbox is None:
-        with reader.connect(of_environment(environment, pipeline.name)) as messages:
-            parameters = both.parameters
-            yield channel_of(environment, pipeline, session, parameters, messages, timeout_s=TIMEOUT_S, say=say).repair
+        with reader.connect(deployed.cluster()) as messages:
+            yield channel_of(deployed, both.parameters, messages, timeout_s=TIMEOUT_S, say=say).repair
         return
 
     def resnapshot(where: str) -> None:

@@ -8,7 +8,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,15 +26,15 @@ from local.services.source_database import PASSWORD_VARIABLES, SourceDatabase
 from operate import outputs
 from operate.errors import OperateError
 from operate.kafka import reader
-from operate.kafka.cluster import of_environment
+from operate.kafka.cluster import Cluster, of_environment
 from plugins.connector_names import sink_group
+from plugins.connector_settings import SourceSettings
 from plugins.source.source_connector import SALT_KEY
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings
-from stacks.pipeline_names import construct_id
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -43,27 +43,37 @@ CONNECT_TIMEOUT_S = 10
 PROPERTIES = ".hoodie/hoodie.properties"
 
 
+@dataclass(frozen=True)
+class DeployedPipeline:
+    """A pipeline of a deployed environment, and a session of its account."""
+
+    environment: Environment
+    pipeline: EnvironmentPipeline
+    session: boto3.Session
+
+    @property
+    def source(self) -> SourceSettings:
+        return source_settings(self.environment, self.pipeline)
+
+    def cluster(self) -> Cluster:
+        """Return where its topics are. Raises OperateError."""
+        return of_environment(self.environment, self.pipeline.name)
+
+
 @contextlib.contextmanager
 def sides(
-    environment: Environment,
-    pipeline: EnvironmentPipeline,
-    session: boto3.Session,
-    parameters: dict[str, Any],
-    entries: Sequence[CapturedTableSettings],
+    deployed: DeployedPipeline, parameters: dict[str, Any], entries: Sequence[CapturedTableSettings]
 ) -> Iterator[Sides]:
-    """Yield both sides of these tables; `parameters` log in to the source.
-
-    Nothing tells how far a queried table is. Raises OperateError, ClientError.
-    """
-    tables = compared(environment, pipeline, session, entries)
-    client = session.client("s3", config=outputs.QUICK)
+    """Yield both sides of these tables; nothing tells how far a queried one is. Raises OperateError, ClientError."""
+    tables = compared(deployed, entries)
+    client = deployed.session.client("s3", config=outputs.QUICK)
     for table in tables:
         check_readable(client, table.lake)
-    with _arriving(environment, pipeline, tables, client, parameters) as arriving:
+    with _arriving(deployed, tables, client, parameters) as arriving:
         yield Sides(
             {**parameters, "connect_timeout": CONNECT_TIMEOUT_S},
             arriving,
-            salt=_salt(environment, pipeline, session),
+            salt=_salt(deployed),
             s3=client,
             by_spark=False,
             way_on="the log of its job says why (docs/aws/alarms.md)",
@@ -72,19 +82,15 @@ def sides(
 
 @contextlib.contextmanager
 def _arriving(
-    environment: Environment,
-    pipeline: EnvironmentPipeline,
-    tables: Sequence[Compared],
-    s3: "S3Client",
-    parameters: dict[str, Any],
+    deployed: DeployedPipeline, tables: Sequence[Compared], s3: "S3Client", parameters: dict[str, Any]
 ) -> Iterator[Sequence[Compared]]:
-    """Yield the tables with what tells how far they are."""
+    pipeline = deployed.pipeline
     if pipeline.is_queried:
         yield tables
         return
-    sink, slot = sink_settings(environment, pipeline), source_settings(environment, pipeline).slot_name
-    with reader.connect(of_environment(environment, pipeline.name), group=sink_group(sink.name)) as messages:
-        # Whoever may not ask hears it now: later it counts as not arrived.
+    sink, slot = sink_settings(deployed.environment, pipeline), deployed.source.slot_name
+    with reader.connect(deployed.cluster(), group=sink_group(sink.name)) as messages:
+        # A caller who may not ask hears it now: later it counts as not arrived.
         messages.committed(sink.topics[0])
 
         def arrivals(table: Compared) -> Arrivals:
@@ -102,15 +108,11 @@ def _arriving(
         yield [replace(table, arrivals=arrivals(table)) for table in tables]
 
 
-def compared(
-    environment: Environment,
-    pipeline: EnvironmentPipeline,
-    session: boto3.Session,
-    entries: Sequence[CapturedTableSettings],
-) -> list[Compared]:
+def compared(deployed: DeployedPipeline, entries: Sequence[CapturedTableSettings]) -> list[Compared]:
     """Return where the lake has these tables, and how to read them. Raises OperateError."""
+    environment = deployed.environment
     bucket = outputs.output(environment, "lake", "LakeBucket")
-    credentials = session.get_credentials()
+    credentials = deployed.session.get_credentials()
     if credentials is None:
         raise OperateError(f"no AWS credentials for account {environment.account}: {outputs.LOG_IN}")
     frozen = credentials.get_frozen_credentials()
@@ -120,7 +122,7 @@ def compared(
         "aws_secret_access_key": frozen.secret_key,
         "aws_session_token": frozen.token,
     }
-    captured = pipeline.as_deployed
+    captured = deployed.pipeline.as_deployed
     return [
         Compared(
             entry=entry,
@@ -150,14 +152,13 @@ def check_readable(client: "S3Client", lake: Lake) -> None:
 
 
 @contextlib.contextmanager
-def login(
-    environment: Environment, session: boto3.Session, pipeline: EnvironmentPipeline, *, owner: bool = True
-) -> Iterator[dict[str, Any]]:
+def login(deployed: DeployedPipeline, *, owner: bool = True) -> Iterator[dict[str, Any]]:
     """Return libpq's parameters: the owner's login, where one is known, or the connector role's.
 
     The connector role's password may come from CDC_CONNECTOR_PASSWORD or PGPASSWORD instead of its secret. Each secret
     is read with the caller's credentials. Raises OperateError, ClientError.
     """
+    environment, pipeline = deployed.environment, deployed.pipeline
     database = pipeline.database
     parameters: dict[str, Any] = {"dbname": pipeline.database_name}
     with tempfile.TemporaryDirectory() as folder:
@@ -170,7 +171,7 @@ def login(
                 root.write_text(authority, encoding="ascii")
                 parameters["sslrootcert"] = str(root)
         else:
-            name = "MasterSecretName" if owner else construct_id(pipeline, "ConnectorSecretName")
+            name = "MasterSecretName" if owner else pipeline.construct_id("ConnectorSecretName")
             secret = outputs.output(environment, "database", name)
             host, _, port = outputs.output(environment, "database", "Endpoint").rpartition(":")
             parameters |= {"host": host, "port": int(port), "sslmode": "verify-full", "sslrootcert": str(rds_ca.BUNDLE)}
@@ -178,7 +179,7 @@ def login(
                 parameters["dbname"] = environment.database.name
         password = next(filter(None, map(os.environ.get, PASSWORD_VARIABLES)), None)
         if owner or password is None:
-            yield parameters | _user(session, secret)
+            yield parameters | _user(deployed.session, secret)
         else:
             yield parameters | {"user": pipeline.connector_role, "password": password}
 
@@ -195,10 +196,10 @@ def _user(session: boto3.Session, secret: str) -> dict[str, str]:
         raise OperateError(f"the secret {secret} has to be JSON with `username` and `password`") from None
 
 
-def _salt(environment: Environment, pipeline: EnvironmentPipeline, session: boto3.Session) -> str:
-    """Return the salt of hashed values; empty if nothing is hashed."""
-    if not pipeline.hashes:
+def _salt(deployed: DeployedPipeline) -> str:
+    if not deployed.pipeline.hashes:
         return ""
-    name = outputs.output(environment, "database", construct_id(pipeline, "HashSaltName"))
-    text = session.client("secretsmanager", config=outputs.QUICK).get_secret_value(SecretId=name)["SecretString"]
+    name = outputs.output(deployed.environment, "database", deployed.pipeline.construct_id("HashSaltName"))
+    client = deployed.session.client("secretsmanager", config=outputs.QUICK)
+    text = client.get_secret_value(SecretId=name)["SecretString"]
     return str(json.loads(text)[SALT_KEY])

@@ -17,12 +17,7 @@ RUNBOOK = "docs/aws/restore.md"
 _CLUSTER = "AWS::RDS::DBCluster"
 _IDENTIFIER = "DBClusterIdentifier"
 # The cluster's origin. AWS::RDS::DBCluster: "Update requires: Replacement" for each of them.
-_ORIGIN = (
-    "SnapshotIdentifier",
-    "SourceDBClusterIdentifier",
-    "RestoreToTime",
-    "UseLatestRestorableTime",
-)
+_ORIGIN = ("SnapshotIdentifier", "SourceDBClusterIdentifier", "RestoreToTime", "UseLatestRestorableTime")
 
 
 def missed_since(rds: "RDSClient", environment: Environment) -> str | None:

@@ -47,7 +47,6 @@ class Acknowledged:
     rule: str
 
     def covers(self, violation: Violation) -> bool:
-        """Whether this suppresses `violation`."""
         below = f"{violation.construct}/".startswith(f"{self.construct}/")
         return below and self.rule == violation.rule
 
@@ -70,10 +69,7 @@ class Synthesis:
 def synthesize(
     environment: Environment, folder: Path, *, nag: bool = False, paused: Paused = Paused.NOTHING
 ) -> Synthesis:
-    """Write the templates into `folder`, which is emptied first; with `nag` also run cdk-nag and CDK's validation.
-
-    `paused`: leave out what a pause leaves out.
-    """
+    """Write the templates into the emptied `folder`; `nag`: run the checks; `paused`: leave out what a pause does."""
     shutil.rmtree(folder, ignore_errors=True)
     cdk_app = app.build(environment, outdir=folder, validate=nag, paused=paused)
     if nag:
@@ -117,7 +113,6 @@ def _violations(report: Path) -> Iterator[Violation]:
 
 
 def _metadata(folder: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """The metadata that CDK writes alongside the templates: (stack, construct, entry)."""
     suffix = ".metadata.json"
     for path in sorted(folder.glob(f"*{suffix}")):
         for construct, entries in json.loads(path.read_text(encoding="utf-8")).items():
@@ -134,7 +129,6 @@ def _acknowledged(folder: Path) -> Iterator[Acknowledged]:
 
 
 def _accepted(folder: Path) -> Iterator[Accepted]:
-    """Statements with their reasons, as stacks/base.py records them."""
     for stack, _, entry in _metadata(folder):
         if entry["type"] == ACCEPTED_STATEMENT:
             yield accepted_statement(stack, entry["data"])

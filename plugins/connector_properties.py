@@ -8,6 +8,12 @@ JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 SHORTEST_SESSION_MS = 6_000
 
 
+def check_within(name: str, value: int, low: int, high: int) -> None:
+    """Raise ValueError unless a setting is a number within these bounds."""
+    if isinstance(value, bool) or not low <= value <= high:
+        raise ValueError(f"{name} must be from {low:,} to {high:,}, not {value!r}")
+
+
 def override(client: str, properties: Mapping[str, str]) -> dict[str, str]:
     """Return properties of the clients that Kafka Connect creates for a connector: `client` is producer or consumer."""
     return {f"{client}.override.{name}": value for name, value in properties.items()}
@@ -73,8 +79,7 @@ def insert_values(values: Mapping[str, str]) -> tuple[Transform, ...]:
     """Write fixed texts into fields of the value, one step each."""
     return tuple(
         Transform(
-            f"insert_{field}",
-            {"type": f"{STANDARD}.InsertField$Value", "static.field": field, "static.value": value},
+            f"insert_{field}", {"type": f"{STANDARD}.InsertField$Value", "static.field": field, "static.value": value}
         )
         for field, value in values.items()
     )
@@ -93,8 +98,7 @@ def rename(names: Mapping[str, str]) -> tuple[Transform, ...]:
 def to_header(field: str) -> Transform:
     """Move a field of the value to a header of that name."""
     return Transform(
-        "toHeader",
-        {"type": f"{STANDARD}.HeaderFrom$Value", "fields": field, "headers": field, "operation": "move"},
+        "toHeader", {"type": f"{STANDARD}.HeaderFrom$Value", "fields": field, "headers": field, "operation": "move"}
     )
 
 

@@ -101,6 +101,11 @@ class Environment(Section):
         restore = self.database.restore
         return self.prefix if restore is None else f"{self.prefix}-{restore.name}"
 
+    def source_parameter(self, pipeline: EnvironmentPipeline, name: str) -> str:
+        """Name the SSM parameter that holds the source's `host`, or the `generation` of the pipeline's offsets."""
+        between = "" if pipeline.is_first or name == "host" else f"{pipeline.name}/"
+        return f"/{self.prefix}/source/{between}{name}"
+
     def bucket_name(self, role: str) -> str:
         """Return the name of the bucket for a role; account and region make it unique in all of S3."""
         return f"{self.prefix}-{role}-{self.account}-{self.region}"

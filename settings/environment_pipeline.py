@@ -19,7 +19,6 @@ SecretArn = Annotated[
     Field(pattern=r"^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}$"),
 ]
 SecurityGroup = Annotated[str, Field(pattern=r"^sg-[0-9a-f]{8,17}$")]
-_SUFFIX = 7
 
 
 class OutsideDatabase(Section):
@@ -40,11 +39,6 @@ class OutsideDatabase(Section):
     certificate: str | None = None
     cidrs: Cidrs = ()
     security_group: SecurityGroup | None = None
-
-    @property
-    def secret_name(self) -> str:
-        """The connector's secret as the worker's config provider takes it: a reference can't have an ARN's colons."""
-        return self.secret.partition(":secret:")[2][:-_SUFFIX]
 
     @property
     def is_verified(self) -> bool:
@@ -86,7 +80,17 @@ class SinkConnector(Connector):
     dead_letter_topic: TopicPrefix | None = None
 
 
-class Job(Section):
+class TableSizes(Section):
+    """One table's settings that differ from its pipeline's `job`; memory and executors only without `one_step`."""
+
+    sync_interval_seconds: Annotated[int, Field(ge=0)] | None = None
+    driver_memory: Memory | None = None
+    executor_memory: Memory | None = None
+    executors: Annotated[int, Field(ge=1, le=100)] | None = None
+    configuration: dict[str, str] = Field(default_factory=dict)
+
+
+class Job(TableSizes):
     """How the pipeline's tables are kept: by the environment's one application, or each by its own.
 
     Queried pipelines have one application for each of their databases. Missing values are processing's, for an
@@ -96,21 +100,7 @@ class Job(Section):
 
     one_step: bool = True
     sync_interval_seconds: Annotated[int, Field(ge=0)] = 5
-    driver_memory: Memory | None = None
-    executor_memory: Memory | None = None
-    executors: Annotated[int, Field(ge=1, le=100)] | None = None
     read_again: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:-]{1,40}$")] | None = None
-    configuration: dict[str, str] = Field(default_factory=dict)
-
-
-class TableSizes(Section):
-    """One table's settings that differ from its pipeline's `job`; memory and executors only without `one_step`."""
-
-    sync_interval_seconds: Annotated[int, Field(ge=0)] | None = None
-    driver_memory: Memory | None = None
-    executor_memory: Memory | None = None
-    executors: Annotated[int, Field(ge=1, le=100)] | None = None
-    configuration: dict[str, str] = Field(default_factory=dict)
 
 
 class EnvironmentPipeline(Section):
@@ -145,6 +135,10 @@ class EnvironmentPipeline(Section):
     def is_first(self) -> bool:
         """Whether its resources keep the names from before there were several pipelines."""
         return self.name == FIRST
+
+    def construct_id(self, id_: str) -> str:
+        """Return the id of one of its constructs, such as `NorthwindSinkConnector`; the first one's has no prefix."""
+        return id_ if self.is_first else f"{self.name.capitalize()}{id_}"
 
     @property
     def prefix(self) -> str:
@@ -186,6 +180,5 @@ class EnvironmentPipeline(Section):
     def sizes(self, table: CapturedTableSettings) -> TableSizes:
         """Return the sizes of a table's job: its own if given, else the pipeline's."""
         own = self.tables.get(self.captured.lake_table(table), TableSizes())
-        keys = ("sync_interval_seconds", "driver_memory", "executor_memory", "executors")
-        chosen = {key: getattr(self.job if getattr(own, key) is None else own, key) for key in keys}
+        chosen = self.job.model_dump(include={*TableSizes.model_fields}) | own.model_dump(exclude_none=True)
         return TableSizes.model_validate(chosen | {"configuration": self.job.configuration | own.configuration})

@@ -50,7 +50,7 @@ class JobPlaces:
 class JobPace:
     """The minimum interval between a job's commits, and further properties, the same for each table.
 
-    `derived_seconds`: the maximum interval between checks of derived tables, whatever their entries say.
+    `derived_seconds`: the maximum interval between checks of derived tables, regardless of their entries.
     """
 
     sync_interval_seconds: int = 5
@@ -221,6 +221,5 @@ def _of_lake(table: str, places: JobPlaces, ordering: str, seconds: int, configu
 
 
 def derived_jobs(pipeline: Pipeline, places: JobPlaces, pace: JobPace) -> list[TableJob]:
-    """Return the jobs of derived tables and histories, which read only the lake."""
     histories = [history_job(pipeline, table, places, pace) for table in pipeline.with_history]
     return [derived_job(pipeline, table, places, pace) for table in pipeline.derived] + histories

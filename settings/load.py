@@ -20,6 +20,10 @@ from settings.pipeline import Pipeline
 
 Model = TypeVar("Model", bound=BaseModel)
 Problems = Iterable[tuple[str, str]]
+_PROJECT = Path(__file__).resolve().parents[1]
+PIPELINES, ENVIRONMENTS = _PROJECT / "pipelines", _PROJECT / "environments"
+# What pydantic's own words don't say so well, by its types of errors.
+_SAID = {"extra_forbidden": "unknown key", "missing": "is missing"}
 
 
 class SettingsFileError(UserError, ValueError):
@@ -34,7 +38,8 @@ def read(folder: Path, name: str, what: str) -> dict[str, Any]:
     path = folder / f"{name}.toml"
     shown = f"{folder.name}/{path.name}"
     if name not in (there := names(folder)):
-        folder_of_that_name = f" (it is a folder: {_a(what)} is a file)" if path.is_dir() else ""
+        article = "an" if what == "environment" else "a"
+        folder_of_that_name = f" (it is a folder: {article} {what} is a file)" if path.is_dir() else ""
         known = ", ".join(there) or "none"
         raise SettingsFileError(f"{shown}: no such {what}{folder_of_that_name}; there are {known}")
     values = parse(path)
@@ -62,14 +67,12 @@ def check(model: type[Model], values: dict[str, Any], shown: str, rules: Callabl
         settings = model.model_validate(values)
         problems = [f"{key}: {reason}" for key, reason in rules(settings)]
     except ValidationError as error:
-        problems = [f"{_key(problem['loc'])}: {_reason(problem)}" for problem in error.errors()]
+        # The value isn't repeated: it may be a misplaced secret.
+        said = [(_key(each["loc"]), _SAID.get(each["type"], each["msg"])) for each in error.errors()]
+        problems = [f"{key}: {reason.removeprefix('Value error, ')}" for key, reason in said]
     if problems:
         raise SettingsFileError("\n".join(f"{shown}: {one_line(problem)}" for problem in problems))
     return settings
-
-
-def _a(word: str) -> str:
-    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
 def one_line(text: str) -> str:
@@ -81,31 +84,12 @@ def _key(location: tuple[int | str, ...]) -> str:
     return re.sub(r"\.(\d+)", r"[\1]", ".".join(str(part) for part in location))
 
 
-def _reason(problem: object) -> str:
-    assert isinstance(problem, dict)  # noqa: S101  pydantic's TypedDict, which it doesn't export as a class
-    match problem["type"]:
-        case "extra_forbidden":
-            return "unknown key"
-        case "missing":
-            return "is missing"
-    # The value isn't repeated: it may be a misplaced secret.
-    return str(problem["msg"]).removeprefix("Value error, ")
-
-
-_PROJECT = Path(__file__).resolve().parents[1]
-PIPELINES, ENVIRONMENTS = _PROJECT / "pipelines", _PROJECT / "environments"
-
-
 def load_pipeline(name: str, folder: Path = PIPELINES) -> Pipeline:
     """Read and check `<folder>/<name>.toml`. Raises SettingsFileError, one line per problem."""
     values = read(folder, name, "pipeline")
     shown = f"{folder.name}/{name}.toml"
     _read_queries(values, shown)
     return check(Pipeline, values, shown, lambda pipeline: pipeline_rules.broken(pipeline, folder))
-
-
-def pipeline_names(folder: Path = PIPELINES) -> list[str]:
-    return names(folder)
 
 
 def _read_queries(values: dict[str, Any], shown: str) -> None:
@@ -127,10 +111,6 @@ def _read_queries(values: dict[str, Any], shown: str) -> None:
             raise SettingsFileError(f"{where}: {file} can't be read, from the project's folder") from None
 
 
-# The error's name for callers that load an environment.
-EnvironmentFileError = SettingsFileError
-
-
 def names(folder: Path = ENVIRONMENTS) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.toml") if path.is_file())
 
@@ -138,7 +118,7 @@ def names(folder: Path = ENVIRONMENTS) -> list[str]:
 def load(name: str, folder: Path = ENVIRONMENTS, pipelines: Path = PIPELINES) -> Environment:
     """Read and check `<folder>/<name>.toml`, and the pipelines that it names.
 
-    Raises EnvironmentFileError, one line per problem in any of the files.
+    Raises SettingsFileError, one line per problem in any of the files.
     """
 
     def broken(environment: Environment) -> Problems:
@@ -149,22 +129,22 @@ def load(name: str, folder: Path = ENVIRONMENTS, pipelines: Path = PIPELINES) ->
     try:
         return check(Environment, _with_captured(values, shown, pipelines), shown, broken)
     except VersionsError as error:
-        raise EnvironmentFileError(str(error)) from None
+        raise SettingsFileError(str(error)) from None
 
 
 def _with_captured(values: dict[str, Any], shown: str, folder: Path) -> dict[str, Any]:
-    """Add each named pipeline's own file. Raises EnvironmentFileError."""
+    """Add each named pipeline's own file. Raises SettingsFileError."""
     named = values.get("pipelines")
     if not isinstance(named, list):
         return values
-    there, found = pipeline_names(folder), []
+    there, found = names(folder), []
     for number, entry in enumerate(named):
         if isinstance(entry, dict) and "captured" in entry:
-            raise EnvironmentFileError(f"{shown}: pipelines[{number}].captured: unknown key")
+            raise SettingsFileError(f"{shown}: pipelines[{number}].captured: unknown key")
         if isinstance(entry, dict) and isinstance(name := entry.get("name"), str):
             if name not in there:
                 known = ", ".join(there) or "none"
-                raise EnvironmentFileError(
+                raise SettingsFileError(
                     f"{shown}: pipelines[{number}].name: there is no {folder.name}/{one_line(name)}.toml; there "
                     f"are {known}, and `./lake source describe` makes another"
                 )

@@ -94,7 +94,6 @@ class CapturedTableSettings(Section):
     @model_validator(mode="before")
     @classmethod
     def _with_names(cls, values: Any) -> Any:
-        """Split `source`, and name the lake's table after the source's."""
         if not isinstance(values, dict):
             return values
         values = dict(values)

@@ -40,7 +40,6 @@ def broken(pipeline: Pipeline, folder: Path) -> Iterator[Problem]:
 
 
 def _names(pipeline: Pipeline) -> Iterator[Problem]:
-    """Refuse two tables with one name, in the lake or as a topic."""
     by_lake_table: dict[str, str] = {}
     for number, table in enumerate(pipeline.tables):
         where, lake_table = f"tables[{number}].lake_table", pipeline.lake_table(table)
@@ -60,7 +59,6 @@ def _names(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def _rows(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
-    """Require a key, unless every event is a row."""
     if table.append_only and table.key:
         yield f"{where}.append_only", "every event is a row there, so no key decides: take key out, or append_only"
     if table.append_only and table.how == "outbox":
@@ -96,7 +94,6 @@ def _first_load(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
 
 
 def _columns(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
-    """Refuse columns named twice, hashed keys, and folders by columns that are hashed or left out."""
     for name in ("key", "partition_by", "leave_out", "hash"):
         given: Sequence[str] = getattr(table, name)
         for twice in sorted({column for column in given if given.count(column) > 1}):
@@ -110,7 +107,6 @@ def _columns(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
 
 
 def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder: Path) -> Iterator[Problem]:
-    """Require in the Avro schema every column that is named, and none that is left out."""
     shown = f"{folder.name}/{pipeline.schema_file(table)}"
     path = folder / pipeline.schema_file(table)
     if not path.is_file():
@@ -121,23 +117,16 @@ def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder
         fields = {field.get(SOURCE_NAME, field["name"]): field for field in schema["fields"]}
         full_name = f"{schema.get('namespace')}.{schema.get('name')}"
     except (ValueError, AttributeError, LookupError, TypeError, UnicodeDecodeError):
-        yield (
-            f"{where}",
-            f"{shown} isn't an Avro schema of a record: `./lake source describe {pipeline.name}` writes it",
-        )
+        yield where, f"{shown} isn't an Avro schema of a record: `./lake source describe {pipeline.name}` writes it"
         return
     if table.how == "outbox" and full_name != table.name:
-        yield (
-            f"{where}",
-            f"{shown} describes {full_name}, but the outbox is {table.name}: run `./lake dev generate schema`",
-        )
+        yield where, f"{shown} describes {full_name}, but the outbox is {table.name}: run `./lake dev generate schema`"
     yield from _fields(where, table, fields, shown)
 
 
 def _fields(
     where: str, table: CapturedTableSettings, fields: Mapping[str, Mapping[str, Any]], shown: str
 ) -> Iterator[Problem]:
-    """Compare the columns' settings with their fields."""
     for name in ("key", "partition_by", "hash"):
         for column in getattr(table, name):
             if column not in fields:
@@ -176,7 +165,6 @@ def _is_text(avro_type: object) -> bool:
 
 
 def _together(pipeline: Pipeline) -> Iterator[Problem]:
-    """Refuse a mix of queried and other tables in a pipeline."""
     queried = [table.name for table in pipeline.tables if table.is_queried]
     if queried and not pipeline.is_queried:
         yield (
@@ -187,7 +175,6 @@ def _together(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def _queried(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
-    """Refuse a connector's and a log's settings for queried tables."""
     if not table.is_queried:
         for name in QUERY_FIELDS:
             if name in table.model_fields_set:

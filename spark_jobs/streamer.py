@@ -38,7 +38,7 @@ def program(run: Callable[[Sequence[str]], int]) -> Callable[[Sequence[str]], in
             return run(arguments)
         except Py4JNetworkError:
             log("error: Spark's JVM is gone")
-        except Exception as error:  # noqa: BLE001  (the user gets one line, whatever it was)
+        except Exception as error:  # noqa: BLE001  (the user gets one line for any error)
             log(f"error: {user_message(error)}")
         finally:
             if shipped:

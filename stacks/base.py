@@ -1,4 +1,4 @@
-"""What all stacks share: rights and ARNs, accepted findings, retention, and open ports.
+"""What all stacks share: their names, rights and ARNs, accepted findings, retention, and open ports.
 
 cdk-nag findings are acknowledged by id. Rights are accepted by statement: the template's metadata holds each accepted
 statement, and `./lake aws review` (stacks/gate) refuses every right that doesn't match one exactly.
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from aws_cdk import Acknowledgment, CfnOutput, CfnRefElement, RemovalPolicy, Stack, Validations
+from aws_cdk import Environment as Place
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -19,7 +20,6 @@ from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.gate.template import written
 from stacks.paused import OUTPUT, Paused
-from stacks.pipeline_names import source_parameter
 
 Conditions = Mapping[str, Mapping[str, Any]]
 HTTPS, POSTGRESQL = 443, 5432
@@ -33,28 +33,21 @@ _SESSION_AGENT = (
     "ssmmessages:OpenControlChannel",
     "ssmmessages:OpenDataChannel",
 )
-# CloudWatch Logs' names for the day counts that settings.section.LogRetention allows.
-_RETENTION = {
-    1: logs.RetentionDays.ONE_DAY,
-    3: logs.RetentionDays.THREE_DAYS,
-    5: logs.RetentionDays.FIVE_DAYS,
-    7: logs.RetentionDays.ONE_WEEK,
-    14: logs.RetentionDays.TWO_WEEKS,
-    30: logs.RetentionDays.ONE_MONTH,
-    60: logs.RetentionDays.TWO_MONTHS,
-    90: logs.RetentionDays.THREE_MONTHS,
-    120: logs.RetentionDays.FOUR_MONTHS,
-    150: logs.RetentionDays.FIVE_MONTHS,
-    180: logs.RetentionDays.SIX_MONTHS,
-    365: logs.RetentionDays.ONE_YEAR,
-    400: logs.RetentionDays.THIRTEEN_MONTHS,
-    545: logs.RetentionDays.EIGHTEEN_MONTHS,
-    731: logs.RetentionDays.TWO_YEARS,
-    1827: logs.RetentionDays.FIVE_YEARS,
-    3653: logs.RetentionDays.TEN_YEARS,
-}
 # Metadata type of an accepted statement; operate/synth.py reads it.
 ACCEPTED_STATEMENT = "cdc-lake:accepted-statement"
+
+
+class EnvironmentStack(Stack):
+    """A stack of an environment; its role, such as `network`, ends its name."""
+
+    def __init__(self, scope: Construct, role: str, environment: Environment) -> None:
+        super().__init__(
+            scope,
+            f"{environment.prefix}-{role}",
+            env=Place(account=environment.account, region=environment.region),
+            termination_protection=environment.production,
+        )
+        self._environment = environment
 
 
 def keeps(environment: Environment) -> bool:
@@ -74,8 +67,11 @@ def log_group(
     scope: Construct, id_: str, environment: Environment, days: int, *, name: str | None = None
 ) -> logs.LogGroup:
     """Create a log group; `name` is for one that a service would otherwise create itself, without expiry."""
-    retention, policy = _RETENTION[days], removal(environment)
-    return logs.LogGroup(scope, id_, log_group_name=name, retention=retention, removal_policy=policy)
+    group = logs.LogGroup(scope, id_, log_group_name=name, removal_policy=removal(environment))
+    element = group.node.default_child
+    assert isinstance(element, logs.CfnLogGroup)  # noqa: S101  CDK's own type is looser
+    element.retention_in_days = days
+    return group
 
 
 def encryption_key(scope: Construct, id_: str, description: str, policy: RemovalPolicy) -> kms.Key:
@@ -84,7 +80,7 @@ def encryption_key(scope: Construct, id_: str, description: str, policy: Removal
 
 def source_value(stack: Stack, environment: Environment, pipeline: EnvironmentPipeline, name: str) -> str:
     """Read, when `stack` is deployed, a parameter that the database's stack writes: its value may change."""
-    parameter = source_parameter(environment, pipeline, name)
+    parameter = environment.source_parameter(pipeline, name)
     value: str = ssm.StringParameter.value_for_string_parameter(stack, parameter)
     return value
 
@@ -140,30 +136,6 @@ def let_in(
         id_,
         group_id=to.security_group_id,
         source_security_group_id=source_id,
-        ip_protocol="tcp",
-        from_port=port,
-        to_port=port,
-        description=description,
-    )
-
-
-def let_out(
-    scope: Construct,
-    id_: str,
-    *,
-    of: ec2.ISecurityGroup,
-    port: int,
-    description: str,
-    group_id: str | None = None,
-    cidr: str | None = None,
-) -> None:
-    """Allow egress from another stack's group to a group or to addresses."""
-    ec2.CfnSecurityGroupEgress(
-        scope,
-        id_,
-        group_id=of.security_group_id,
-        destination_security_group_id=group_id,
-        cidr_ip=cidr,
         ip_protocol="tcp",
         from_port=port,
         to_port=port,

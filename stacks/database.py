@@ -9,7 +9,7 @@ preparation sets the master's password from the new secret, which rotates from t
 import string
 from typing import Any
 
-from aws_cdk import CfnOutput, CustomResource, Duration, Stack
+from aws_cdk import CfnOutput, Duration
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_rds as rds
 from aws_cdk import aws_secretsmanager as secretsmanager
@@ -20,10 +20,10 @@ from contract import rds_ca
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.services import Restore
-from stacks.base import POSTGRESQL, acknowledge, closed_group, keeps, log_group, removal, statement
-from stacks.pipeline_names import construct_id, source_parameter
+from stacks.base import POSTGRESQL, EnvironmentStack, acknowledge, closed_group, keeps, log_group, removal, statement
+from stacks.network import NetworkStack
 from stacks.pipeline_secrets import connector_secret, hash_salt
-from stacks.preparation import Cluster, SourcePreparation, outside_source, preparation, queried_source
+from stacks.preparation import Cluster, Preparations
 from stacks.provider import HandlerProvider
 
 MASTER_USER = "postgres"
@@ -31,67 +31,39 @@ MASTER_USER = "postgres"
 NOT_IN_PASSWORDS = string.punctuation
 
 
-class DatabaseStack(Stack):
+class DatabaseStack(EnvironmentStack):
     """One writer, and readers if the environment has them. Connectors start after their source's preparation.
 
     `connector_secrets` are JSON with `username` and `password` of each pipeline's role, by pipeline; `salts` those of
     pipelines that hash columns. Clients open POSTGRESQL of `security_group` from their own stacks.
     """
 
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        environment: Environment,
-        vpc: ec2.IVpc,
-        vpn_access: ec2.ISecurityGroup,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(scope, id_, **kwargs)
-        self._environment = environment
+    def __init__(self, scope: Construct, environment: Environment, network: NetworkStack) -> None:
+        super().__init__(scope, "database", environment)
         self._settings = environment.database
-        self._vpc = vpc
-        self.security_group = self._security_group(vpn_access)
+        self._vpc = network.vpc
+        self.security_group = self._security_group(network.vpn_access)
         name = f"/aws/rds/cluster/{environment.database_cluster}/postgresql"
         self.log_group = log_group(self, "ServerLog", environment, self._settings.log_retention_days, name=name)
         self.cluster = self._cluster()
         self.connector_secrets = {
             each.name: connector_secret(self, environment, each) for each in environment.pipelines
         }
-        salts = {pipeline.name: hash_salt(self, environment, pipeline) for pipeline in environment.pipelines}
-        self.salts = {name: salt for name, salt in salts.items() if salt is not None}
-        self._preparation = preparation(self, vpc)
-        self._own = SourcePreparation(
-            self._preparation,
-            environment=environment,
+        hashing = [pipeline for pipeline in environment.pipelines if pipeline.hashes]
+        self.salts = {pipeline.name: hash_salt(self, environment, pipeline) for pipeline in hashing}
+        self._preparations = Preparations(
+            self,
+            environment,
+            network.vpc,
             cluster=self.cluster,
             master_secret=self._master_secret(),
             connector_secrets=self.connector_secrets,
             security_group=self.security_group,
         )
-        self._prepared = {**self._own.prepared, **self._outside()}
-        self._readable = self._let_read()
         if self._settings.deletion_protection:
             self._protect()
         self._parameters_for_others()
         self._outputs()
-
-    def _outside(self) -> dict[str, CustomResource]:
-        """Prepare the external databases that pipelines capture, or check that they are prepared; by pipeline."""
-        return {
-            pipeline.name: outside_source(self._preparation, self._environment, pipeline, pipeline.database)
-            for pipeline in self._environment.streamed
-            if pipeline.database is not None
-        }
-
-    def _let_read(self) -> list[CustomResource]:
-        """Let the roles of query-based pipelines read, in our own cluster and in external databases."""
-        secrets, common = self.connector_secrets, (self._preparation, self._environment)
-        return [
-            queried_source(*common, pipeline, secret=secrets[pipeline.name], own=self._own)
-            for pipeline in self._environment.queried
-        ]
 
     def _security_group(self, vpn_access: ec2.ISecurityGroup) -> ec2.SecurityGroup:
         group = closed_group(self, "DatabaseAccess", self._vpc, "The source database")
@@ -140,7 +112,6 @@ class DatabaseStack(Stack):
         )
 
     def _restored(self, restore: Restore, common: dict[str, Any]) -> rds.DatabaseClusterFromSnapshot:
-        """Create the cluster from a snapshot, or from another cluster at a point in time, with a new master secret."""
         credentials = rds.SnapshotCredentials.from_generated_secret(MASTER_USER, exclude_characters=NOT_IN_PASSWORDS)
         cluster = rds.DatabaseClusterFromSnapshot(
             self,
@@ -222,7 +193,7 @@ class DatabaseStack(Stack):
         rights = {"It sets deletion protection on this cluster, and asks for nothing else.": [protecting]}
         provider = HandlerProvider(self, "Protection", module="database_protection", rights=rights)
         request = {"clusterIdentifier": self.cluster.cluster_identifier}
-        after = [*self._own.prepared.values(), *self._readable, self.cluster]
+        after = [*self._preparations.own.values(), *self._preparations.readable, self.cluster]
         provider.resource(self, "ProtectedDatabase", "ProtectedDatabase", request, after=after)
 
     def _master_secret(self) -> secretsmanager.ISecret:
@@ -235,16 +206,16 @@ class DatabaseStack(Stack):
         restore = self._settings.restore
         self._parameter(self._environment.pipelines[0], "host", self.cluster.cluster_endpoint.hostname, "")
         for pipeline in self._environment.streamed:
-            generation = self._prepared[pipeline.name].get_att_string("Generation")
+            generation = self._preparations.prepared[pipeline.name].get_att_string("Generation")
             if restore and pipeline.database is None:
                 generation += f"-{restore.name}"
-            self._parameter(pipeline, "generation", generation, construct_id(pipeline, ""))
+            self._parameter(pipeline, "generation", generation, pipeline.construct_id(""))
 
     def _parameter(self, pipeline: EnvironmentPipeline, name: str, value: str, id_: str) -> None:
         ssm.StringParameter(
             self,
             f"{id_}Source{name.capitalize()}",
-            parameter_name=source_parameter(self._environment, pipeline, name),
+            parameter_name=self._environment.source_parameter(pipeline, name),
             string_value=value,
         )
 
@@ -252,8 +223,7 @@ class DatabaseStack(Stack):
         CfnOutput(self, "Endpoint", value=self.cluster.cluster_endpoint.socket_address)
         CfnOutput(self, "MasterSecretName", value=self._master_secret().secret_name)
         for pipeline in self._environment.pipelines:
-            outside = pipeline.database
-            name = outside.secret_name if outside else self.connector_secrets[pipeline.name].secret_name
-            CfnOutput(self, construct_id(pipeline, "ConnectorSecretName"), value=name)
+            name = self.connector_secrets[pipeline.name].secret_name
+            CfnOutput(self, pipeline.construct_id("ConnectorSecretName"), value=name)
             if salt := self.salts.get(pipeline.name):
-                CfnOutput(self, construct_id(pipeline, "HashSaltName"), value=salt.secret_name)
+                CfnOutput(self, pipeline.construct_id("HashSaltName"), value=salt.secret_name)

@@ -13,7 +13,7 @@ from constructs import Construct
 from settings.connectors import sink_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from stacks.base import accept, removal
+from stacks.base import EnvironmentStack, accept, removal
 from stacks.provider import JOURNAL_KEYS
 
 # Longer than any upload takes: landing objects and the lake's files are a few hundred MB at most.
@@ -26,7 +26,7 @@ def landed_filter(pipeline: EnvironmentPipeline) -> str:
     return "landed" if pipeline.is_first else f"landed-{pipeline.name}"
 
 
-class LakeStack(Stack):
+class LakeStack(EnvironmentStack):
     """Five buckets and the Glue database.
 
     `landing` holds the S3 sinks' objects, each sink's below its own prefix, `lake` the Hudi tables, `artefacts` the
@@ -34,11 +34,11 @@ class LakeStack(Stack):
     EMR's.
     """
 
-    def __init__(self, scope: Construct, id_: str, *, environment: Environment, **kwargs: Any) -> None:
-        super().__init__(scope, id_, **kwargs)
-        self._environment = environment
+    def __init__(self, scope: Construct, environment: Environment) -> None:
+        super().__init__(scope, "lake", environment)
         self._settings = environment.lake
-        self.logs = self._logs()
+        self.logs = self._bucket("logs")
+        self.logs.add_lifecycle_rule(id="logs", expiration=Duration.days(self._settings.log_expiry_days))
         self.landing = self._logged_bucket("landing")
         for pipeline in environment.streamed:
             prefix = f"{sink_settings(environment, pipeline).prefix}/"
@@ -52,7 +52,12 @@ class LakeStack(Stack):
         self.artefacts = self._logged_bucket("artefacts")
         # No custom resource's request lives longer than an hour.
         self.artefacts.add_lifecycle_rule(id="requests", prefix=JOURNAL_KEYS, expiration=Duration.days(1))
-        self._results()
+        # Query results are copies of the tables' rows, so none is kept longer than people need it.
+        self._logged_bucket("results").add_lifecycle_rule(
+            id="results",
+            expiration=Duration.days(environment.analytics.result_expiry_days),
+            noncurrent_version_expiration=Duration.days(1),
+        )
         self._database()
         CfnOutput(self, "LandingBucket", value=self.landing.bucket_name)
         CfnOutput(self, "LakeBucket", value=self.lake.bucket_name)
@@ -85,7 +90,6 @@ class LakeStack(Stack):
         return bucket
 
     def _accept_emptying(self, bucket: s3.Bucket) -> None:
-        """CDK's own function empties a bucket that is deleted with its stack."""
         emptying = self.node.find_child("Custom::S3AutoDeleteObjectsCustomResourceProvider").node.find_child("Role")
         assert isinstance(emptying, CfnResource)  # noqa: S101  CDK's own type is looser
         statement = iam.PolicyStatement(
@@ -99,20 +103,6 @@ class LakeStack(Stack):
     def _logged_bucket(self, role: str) -> s3.Bucket:
         return self._bucket(role, server_access_logs_bucket=self.logs, server_access_logs_prefix=f"access/{role}/")
 
-    def _results(self) -> None:
-        """Query results are copies of the tables' rows, so none is kept longer than people need it."""
-        bucket = self._logged_bucket("results")
-        bucket.add_lifecycle_rule(
-            id="results",
-            expiration=Duration.days(self._environment.analytics.result_expiry_days),
-            noncurrent_version_expiration=Duration.days(1),
-        )
-
-    def _logs(self) -> s3.Bucket:
-        bucket = self._bucket("logs")
-        bucket.add_lifecycle_rule(id="logs", expiration=Duration.days(self._settings.log_expiry_days))
-        return bucket
-
     def _database(self) -> None:
         database = glue.CfnDatabase(
             self,
@@ -125,32 +115,21 @@ class LakeStack(Stack):
         database.apply_removal_policy(removal(self._environment))
 
 
-class TableGrants(Construct):
-    """Rights of a role or user, by ARN, on a database and each of its tables, without grant option."""
-
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        principal: str,
-        database: str,
-        on_database: Sequence[str],
-        on_tables: Sequence[str],
-    ) -> None:
-        super().__init__(scope, id_)
-        self._principal = principal
-        catalogue = Stack.of(self).account
-        itself = _Permissions.DatabaseResourceProperty(catalog_id=catalogue, name=database)
-        tables = _Permissions.TableResourceProperty(catalog_id=catalogue, database_name=database, table_wildcard={})
-        self._grant("Database", _Permissions.ResourceProperty(database=itself), on_database)
-        self._grant("Tables", _Permissions.ResourceProperty(table=tables), on_tables)
-
-    def _grant(self, what: str, resource: _Permissions.ResourceProperty, permissions: Sequence[str]) -> None:
+def grant_tables(
+    scope: Construct, principal: str, database: str, *, on_database: Sequence[str], on_tables: Sequence[str]
+) -> None:
+    """Grant a role or user, by ARN, rights on a database and each of its tables, which it can't grant to others."""
+    catalogue = Stack.of(scope).account
+    itself = _Permissions.DatabaseResourceProperty(catalog_id=catalogue, name=database)
+    tables = _Permissions.TableResourceProperty(catalog_id=catalogue, database_name=database, table_wildcard={})
+    for id_, resource, permissions in (
+        ("Database", _Permissions.ResourceProperty(database=itself), on_database),
+        ("Tables", _Permissions.ResourceProperty(table=tables), on_tables),
+    ):
         _Permissions(
-            self,
-            what,
-            principal=_Permissions.DataLakePrincipalProperty(data_lake_principal_identifier=self._principal),
+            scope,
+            id_,
+            principal=_Permissions.DataLakePrincipalProperty(data_lake_principal_identifier=principal),
             resource=resource,
             permissions=list(permissions),
             permissions_with_grant_option=[],

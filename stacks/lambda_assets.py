@@ -78,7 +78,6 @@ def sql_hash(module: str, root: Path = ROOT) -> str:
 
 
 def _imported(start: Path, root: Path) -> list[Path]:
-    """Return the files of RUN_IN_DATABASES that a module imports, directly or indirectly."""
     found: set[Path] = set()
     ahead = [start]
     while ahead:
@@ -186,7 +185,6 @@ def _folder(layer: Layer, requirements: Path) -> Path:
 
 
 def _pinned(layer: Layer, requirements: Path) -> list[str]:
-    """Return the packages' requirements with their hashes."""
     text = requirements.read_text(encoding="utf-8")
     found = []
     for package in layer.packages:

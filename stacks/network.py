@@ -1,14 +1,12 @@
 """The network: a VPC with public and private subnets in each zone, and the way out."""
 
-from typing import Any
-
-from aws_cdk import CfnOutput, Stack
+from aws_cdk import CfnOutput
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from settings.environment import Environment
-from stacks.base import HTTPS, accept, acknowledge, arn, closed_group, log_group, statement
+from stacks.base import HTTPS, EnvironmentStack, accept, acknowledge, arn, closed_group, log_group, statement
 
 # The smallest instances have 512 MB, which installing a package can exhaust.
 SWAP = (
@@ -17,22 +15,20 @@ SWAP = (
     "mkswap /swapfile",
     "swapon /swapfile",
 )
-ANYWHERE = ec2.Peer.any_ipv4()
 NAT_VOLUME_GB = 8
 
 
-class NetworkStack(Stack):
+class NetworkStack(EnvironmentStack):
     """A VPC whose private subnets reach the internet; only the VPN's group reaches them from outside.
 
     Every service opens its own ports to `vpn_access`; a rule here would make this stack depend on theirs.
     """
 
-    def __init__(self, scope: Construct, id_: str, *, environment: Environment, **kwargs: Any) -> None:
-        super().__init__(scope, id_, **kwargs)
+    def __init__(self, scope: Construct, environment: Environment) -> None:
+        super().__init__(scope, "network", environment)
         self._settings = environment.network
-        self._environment = environment
         self._nat_gateways = self._nat_provider()
-        self.vpc = self._vpc(environment.availability_zones)
+        self.vpc = self._vpc()
         self._close_nat_instances()
         self._endpoints()
         self._flow_logs()
@@ -44,16 +40,19 @@ class NetworkStack(Stack):
         """Gateways, or small instances: an instance costs a tenth, but we have to patch it."""
         if self._settings.nat == "gateways":
             return ec2.NatProvider.gateway()
+        user_data = ec2.UserData.for_linux()
+        user_data.add_commands(*SWAP, *ec2.NatInstanceProviderV2.DEFAULT_USER_DATA_COMMANDS)
         return ec2.NatProvider.instance_v2(
             instance_type=ec2.InstanceType(self._settings.nat_instance_type),
             # Its default admits the whole internet.
             default_allowed_traffic=ec2.NatTrafficDirection.OUTBOUND_ONLY,
             credit_specification=ec2.CpuCredits.STANDARD,
             associate_public_ip_address=True,
-            user_data=_nat_user_data(),
+            user_data=user_data,
         )
 
-    def _vpc(self, zones: tuple[str, ...]) -> ec2.Vpc:
+    def _vpc(self) -> ec2.Vpc:
+        zones = self._environment.availability_zones
         vpc = ec2.Vpc(
             self,
             "Vpc",
@@ -74,7 +73,6 @@ class NetworkStack(Stack):
         return vpc
 
     def _accept_closing_the_default_group(self, vpc: ec2.Vpc) -> None:
-        """CDK's own function removes the rules of the VPC's default group, which nothing uses."""
         provider = self.node.find_child("Custom::VpcRestrictDefaultSGCustomResourceProvider").node.find_child("Role")
         closing = statement(
             "ec2:AuthorizeSecurityGroupEgress",
@@ -111,7 +109,6 @@ class NetworkStack(Stack):
             )
 
     def _endpoints(self) -> None:
-        """Private endpoints of AWS services, if the environment has any; everything else goes through NAT."""
         names = self._settings.interface_endpoints
         if not names:
             return
@@ -139,11 +136,5 @@ class NetworkStack(Stack):
         group = closed_group(self, "VpnAccess", self.vpc, "Where VPN clients come from")
         group.add_egress_rule(ec2.Peer.ipv4(self._settings.cidr), ec2.Port.all_traffic(), "VPN clients into the VPC")
         # For the bastion itself: packages, the SoftEther release, Secrets Manager and Systems Manager.
-        group.add_egress_rule(ANYWHERE, ec2.Port.tcp(HTTPS), "HTTPS")
+        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "HTTPS")
         return group
-
-
-def _nat_user_data() -> ec2.UserData:
-    user_data = ec2.UserData.for_linux()
-    user_data.add_commands(*SWAP, *ec2.NatInstanceProviderV2.DEFAULT_USER_DATA_COMMANDS)
-    return user_data

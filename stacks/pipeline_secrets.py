@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from aws_cdk import Stack
 from aws_cdk import aws_secretsmanager as secretsmanager
@@ -10,7 +11,6 @@ from plugins.source.source_connector import SALT_KEY
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.base import acknowledge, removal
-from stacks.pipeline_names import construct_id
 
 SALT_CHARACTERS = 64
 # By whether the pipeline is query-based.
@@ -25,7 +25,7 @@ _UNSALTED = "Another salt is another hash of every value: no row of the lake wou
 
 def connector_secret(stack: Stack, environment: Environment, pipeline: EnvironmentPipeline) -> secretsmanager.ISecret:
     """Create the secret, JSON with `username` and `password`, or return an external database's existing one."""
-    id_, role = construct_id(pipeline, "ConnectorSecret"), pipeline.connector_role
+    id_, role = pipeline.construct_id("ConnectorSecret"), pipeline.connector_role
     if pipeline.database is not None:
         return secretsmanager.Secret.from_secret_complete_arn(stack, id_, pipeline.database.secret)
     return _generated(
@@ -33,28 +33,26 @@ def connector_secret(stack: Stack, environment: Environment, pipeline: Environme
         id_,
         environment,
         f"The role {role} of {environment.prefix}'s source database",
+        f"{_WHO_READS[pipeline.is_queried]} docs/decisions/0053 says how it is changed by hand.",
         {"username": role},
-        "password",
-        not_rotated=f"{_WHO_READS[pipeline.is_queried]} docs/decisions/0053 says how it is changed by hand.",
+        generate_string_key="password",
     )
 
 
-def hash_salt(stack: Stack, environment: Environment, pipeline: EnvironmentPipeline) -> secretsmanager.Secret | None:
-    """Create the secret, JSON with SALT_KEY, which only the connector's worker reads; None if no column is hashed.
+def hash_salt(stack: Stack, environment: Environment, pipeline: EnvironmentPipeline) -> secretsmanager.ISecret:
+    """Create the secret, JSON with SALT_KEY, which only the connector's worker reads.
 
     It is kept as long as the lake's rows: another salt gives the same value another hash.
     """
-    if not pipeline.hashes:
-        return None
     return _generated(
         stack,
-        construct_id(pipeline, "HashSalt"),
+        pipeline.construct_id("HashSalt"),
         environment,
         f"What goes before the hashed values of {environment.prefix}'s pipeline {pipeline.name}",
+        _UNSALTED,
         {},
-        SALT_KEY,
-        characters=SALT_CHARACTERS,
-        not_rotated=_UNSALTED,
+        generate_string_key=SALT_KEY,
+        password_length=SALT_CHARACTERS,
     )
 
 
@@ -63,24 +61,16 @@ def _generated(
     id_: str,
     environment: Environment,
     description: str,
-    template: Mapping[str, str],
-    key: str,
-    *,
     not_rotated: str,
-    characters: int | None = None,
+    template: Mapping[str, str],
+    **generator: Any,
 ) -> secretsmanager.Secret:
-    """Have Secrets Manager generate a value of letters and digits under a key of `template`."""
+    generated = secretsmanager.SecretStringGenerator(
+        secret_string_template=json.dumps(template), exclude_punctuation=True, **generator
+    )
+    policy = removal(environment)
     secret = secretsmanager.Secret(
-        stack,
-        id_,
-        description=description,
-        generate_secret_string=secretsmanager.SecretStringGenerator(
-            secret_string_template=json.dumps(template),
-            generate_string_key=key,
-            password_length=characters,
-            exclude_punctuation=True,
-        ),
-        removal_policy=removal(environment),
+        stack, id_, description=description, generate_secret_string=generated, removal_policy=policy
     )
     acknowledge(secret, "AwsSolutions-SMG4", reason=not_rotated)
     return secret

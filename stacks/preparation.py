@@ -1,7 +1,7 @@
 """Prepares databases before any connector or job uses them: the functions that run stacks/handlers/preparation.py.
 
-In the environment's own cluster and in external databases, for pipelines that are captured and for those that are
-queried. An external database also needs a network path.
+In the environment's own cluster and in external databases, for captured pipelines and for queried ones. An external
+database also needs a network path.
 """
 
 import hashlib
@@ -12,7 +12,6 @@ from pathlib import Path
 from aws_cdk import CfnOutput, CustomResource, Duration, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_rds as rds
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import IDependable
@@ -26,7 +25,6 @@ from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline
 from stacks.base import HTTPS, POSTGRESQL, arn, closed_group, statement
 from stacks.lambda_assets import PSYCOPG2, sql_hash
-from stacks.pipeline_names import construct_id, source_parameter
 from stacks.provider import HandlerProvider, Rights, layer_version
 
 # In stacks/handlers/.
@@ -47,14 +45,14 @@ def table_requests(captured: Pipeline, folder: Path = PIPELINES) -> list[dict[st
     """
     return [
         table_request(table)
-        | ({"schemaHash": _sha256(folder / captured.schema_file(table))} if table.leave_out else {})
+        | ({"schemaHash": _sha256((folder / captured.schema_file(table)).read_bytes())} if table.leave_out else {})
         for table in captured.tables
         if table.query is None
     ]
 
 
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def table_request(table: CapturedTableSettings) -> dict[str, object]:
@@ -81,43 +79,6 @@ def captured_objects(pipeline: EnvironmentPipeline) -> dict[str, object]:
     }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Preparation:
-    """Runs the loader's own code inside the VPC."""
-
-    stack: Stack
-    vpc: ec2.IVpc
-    psycopg2: lambda_.LayerVersion
-
-    def provider(self, id_: str, access: ec2.ISecurityGroup, rights: Rights) -> HandlerProvider:
-        """Create the function; it reaches the database through the group `access`."""
-        return HandlerProvider(
-            self.stack,
-            id_,
-            module=MODULE,
-            packages=("db", "plugins"),
-            timeout=_TIMEOUT,
-            variables={"DEADLINE_SECONDS": f"{_PATIENCE.to_seconds():.0f}"},
-            memory_size=_MEMORY_MB,
-            layers=[self.psycopg2],
-            vpc=self.vpc,
-            security_groups=[access],
-            rights=rights,
-        )
-
-    def prepared(
-        self, id_: str, type_: str, provider: HandlerProvider, request: dict[str, object], after: Sequence[IDependable]
-    ) -> CustomResource:
-        """Create the custom resource; newer code or SQL that runs in the database prepares it again."""
-        request = request | {"sqlHash": sql_hash(MODULE)}
-        return provider.resource(self.stack, id_, type_, request, after=after)
-
-
-def preparation(stack: Stack, vpc: ec2.IVpc) -> Preparation:
-    psycopg2 = layer_version(stack, "Psycopg2", PSYCOPG2, f"{PSYCOPG2.name} as requirements.txt pins it")
-    return Preparation(stack=stack, vpc=vpc, psycopg2=psycopg2)
-
-
 def read_secrets(*arns: str) -> iam.PolicyStatement:
     return statement("secretsmanager:GetSecretValue", on=[arn for arn in arns if arn])
 
@@ -133,8 +94,7 @@ class Egress:
     @property
     def id(self) -> str:
         """The rule's id, from its content, since two rules with the same content can't coexist."""
-        said = f"{self.cidr or self.security_group}:{self.port}"
-        return f"ConnectorsToOutside{hashlib.sha256(said.encode()).hexdigest()[:8]}"
+        return f"ConnectorsToOutside{_sha256(f'{self.cidr or self.security_group}:{self.port}'.encode())[:8]}"
 
 
 def _egress(database: OutsideDatabase) -> list[Egress]:
@@ -150,169 +110,175 @@ def destinations(environment: Environment) -> list[Egress]:
     return list(dict.fromkeys(found))
 
 
-def outside_source(
-    preparation: Preparation, environment: Environment, pipeline: EnvironmentPipeline, database: OutsideDatabase
-) -> CustomResource:
-    """Prepare one pipeline's database, or check that it is prepared; connectors must wait for this."""
-    record = source_parameter(environment, pipeline, "prepared-by")
-    access = outside_access(preparation, pipeline, database)
-    entries = arn(preparation.stack, "ssm", f"parameter{record}")
-    rights = {
-        "It logs in to this pipeline's database.": [read_secrets(database.secret, database.owner_secret or "")],
-        "It writes down that it has prepared the database: this pipeline's entries alone, a hash of each owner.": [
-            statement("ssm:GetParametersByPath", on=entries),
-            statement("ssm:PutParameter", "ssm:DeleteParameters", on=f"{entries}/*"),
-        ],
-    }
-    provider = preparation.provider(construct_id(pipeline, "OutsidePreparation"), access, rights)
-    request: dict[str, object] = {
-        "host": database.host,
-        "port": database.port,
-        "sslmode": database.sslmode,
-        "certificate": database.authority or "",
-        "connectorSecretArn": database.secret,
-        "ownerSecretArn": database.owner_secret or "",
-        "record": record,
-    }
-    id_ = construct_id(pipeline, "OutsideSource")
-    return preparation.prepared(id_, "OutsideSource", provider, request | captured_objects(pipeline), [access])
+class Preparations:
+    """Prepares each pipeline's database, or checks that it is prepared, with the loader's own code inside the VPC.
 
-
-def outside_access(
-    preparation: Preparation, pipeline: EnvironmentPipeline, database: OutsideDatabase
-) -> ec2.SecurityGroup:
-    """Create the group of the function that checks an external database: it reaches only that and AWS's services."""
-    group = closed_group(
-        preparation.stack,
-        construct_id(pipeline, "OutsideAccess"),
-        preparation.vpc,
-        f"Preparation of pipeline {pipeline.name}",
-    )
-    for way in _egress(database):
-        peer = ec2.Peer.ipv4(way.cidr) if way.cidr else ec2.Peer.security_group_id(way.security_group or "")
-        group.add_egress_rule(peer, ec2.Port.tcp(way.port), "The source database")
-    group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "Secrets Manager and Systems Manager")
-    CfnOutput(preparation.stack, construct_id(pipeline, "PreparationSecurityGroup"), value=group.security_group_id)
-    return group
-
-
-class SourcePreparation:
-    """Prepares each pipeline's database in the environment's own cluster.
-
-    `prepared` are the custom resources, by pipeline. The loader creates the outbox's tables; for other pipelines only
-    what the connector needs is created. `access` is the group through which functions reach the `cluster`.
+    `prepared` are the custom resources of captured pipelines, by pipeline, for which connectors must wait; `own` are
+    those in the environment's own `cluster`, where the loader creates the outbox's tables and other pipelines get only
+    what their connector needs. `readable` are those of queried pipelines, whose role is allowed to read.
     """
 
     def __init__(
         self,
-        preparation: Preparation,
-        *,
+        stack: Stack,
         environment: Environment,
+        vpc: ec2.IVpc,
+        *,
         cluster: Cluster,
         master_secret: secretsmanager.ISecret,
         connector_secrets: Mapping[str, secretsmanager.ISecret],
         security_group: ec2.SecurityGroup,
     ) -> None:
-        self._preparation = preparation
-        self._settings = environment.database
-        self.cluster = cluster
-        self.master_secret = master_secret
+        self._stack = stack
+        self._environment = environment
+        self._vpc = vpc
+        self._cluster = cluster
+        self._master_secret = master_secret
         self._connector_secrets = connector_secrets
         self._security_group = security_group
-        self.access = self._function_access()
-        self.prepared: dict[str, CustomResource] = {}
+        self._psycopg2 = layer_version(stack, "Psycopg2", PSYCOPG2, f"{PSYCOPG2.name} as requirements.txt pins it")
+        self._access = self._access_to_own()
+        self.own: dict[str, CustomResource] = {}
         here = [pipeline for pipeline in environment.streamed if pipeline.database is None]
         # The loader runs first: it may create what another pipeline captures.
-        self._prepare("Source", [pipeline for pipeline in here if pipeline.captured.outbox])
-        self._prepare("Pipeline", [pipeline for pipeline in here if not pipeline.captured.outbox])
-
-    def _prepare(self, what: str, pipelines: Sequence[EnvironmentPipeline]) -> None:
-        if not pipelines:
-            return
-        before = [self.cluster, self._security_group, self.access, *self.prepared.values()]
-        reason = "The preparation connects as the master, and gives the connector its password."
-        rights = {reason: self._statements(pipelines)}
-        provider = self._preparation.provider(f"{what}Preparation", self.access, rights)
-        for pipeline in pipelines:
-            request = self._cluster_request(pipeline) | (
-                self._outbox_request(pipeline) if pipeline.captured.outbox else captured_objects(pipeline)
-            )
-            id_ = construct_id(pipeline, "PreparedSource")
-            prepared = self._preparation.prepared(id_, f"Prepared{what}", provider, request, before)
-            self.prepared[pipeline.name] = prepared
-
-    def _cluster_request(self, pipeline: EnvironmentPipeline) -> dict[str, object]:
-        return {
-            "clusterIdentifier": self.cluster.cluster_identifier,
-            "masterSecret": self.master_secret.secret_arn,
-            "connectorSecret": self._connector_secrets[pipeline.name].secret_arn,
+        self._prepare_own("Source", [pipeline for pipeline in here if pipeline.captured.outbox])
+        self._prepare_own("Pipeline", [pipeline for pipeline in here if not pipeline.captured.outbox])
+        self.prepared = self.own | {
+            pipeline.name: self._prepare_outside(pipeline, pipeline.database)
+            for pipeline in environment.streamed
+            if pipeline.database is not None
         }
+        self.readable = [self._let_read(pipeline) for pipeline in environment.queried]
 
-    def _outbox_request(self, pipeline: EnvironmentPipeline) -> dict[str, object]:
-        return {
-            "database": self._settings.name,
-            "slot": pipeline.captured.source.slot,
-            "sampleData": self._settings.sample_data,
-            "sampleScale": self._settings.sample_scale,
-            "setMasterPassword": self._settings.restore is not None,
-        }
+    def _provider(self, id_: str, access: ec2.ISecurityGroup, rights: Rights) -> HandlerProvider:
+        return HandlerProvider(
+            self._stack,
+            id_,
+            module=MODULE,
+            packages=("db", "plugins"),
+            timeout=_TIMEOUT,
+            variables={"DEADLINE_SECONDS": f"{_PATIENCE.to_seconds():.0f}"},
+            memory_size=_MEMORY_MB,
+            layers=[self._psycopg2],
+            vpc=self._vpc,
+            security_groups=[access],
+            rights=rights,
+        )
 
-    def _function_access(self) -> ec2.SecurityGroup:
-        group = closed_group(self._preparation.stack, "PreparationAccess", self._preparation.vpc, "Source preparation")
+    def _resource(
+        self, id_: str, type_: str, provider: HandlerProvider, request: dict[str, object], after: Sequence[IDependable]
+    ) -> CustomResource:
+        """Create the custom resource; newer code or SQL that runs in the database prepares it again."""
+        return provider.resource(self._stack, id_, type_, request | {"sqlHash": sql_hash(MODULE)}, after=after)
+
+    def _access_to_own(self) -> ec2.SecurityGroup:
+        group = closed_group(self._stack, "PreparationAccess", self._vpc, "Source preparation")
         group.add_egress_rule(self._security_group, ec2.Port.tcp(POSTGRESQL), "The source database")
         group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "Secrets Manager and RDS")
         self._security_group.add_ingress_rule(group, ec2.Port.tcp(POSTGRESQL), "Source preparation")
         return group
 
-    def _statements(self, pipelines: Sequence[EnvironmentPipeline]) -> list[iam.PolicyStatement]:
+    def _access_to(self, pipeline: EnvironmentPipeline, database: OutsideDatabase) -> ec2.SecurityGroup:
+        """Create the group of the function that checks an external database: it reaches only that and AWS's services.
+
+        Its id is an output, for the database's owner to admit.
+        """
+        what = f"Preparation of pipeline {pipeline.name}"
+        group = closed_group(self._stack, pipeline.construct_id("OutsideAccess"), self._vpc, what)
+        for way in _egress(database):
+            peer = ec2.Peer.ipv4(way.cidr) if way.cidr else ec2.Peer.security_group_id(way.security_group or "")
+            group.add_egress_rule(peer, ec2.Port.tcp(way.port), "The source database")
+        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "Secrets Manager and Systems Manager")
+        CfnOutput(self._stack, pipeline.construct_id("PreparationSecurityGroup"), value=group.security_group_id)
+        return group
+
+    def _prepare_own(self, what: str, pipelines: Sequence[EnvironmentPipeline]) -> None:
+        if not pipelines:
+            return
+        before = [self._cluster, self._security_group, self._access, *self.own.values()]
+        reason = "The preparation connects as the master, and gives the connector its password."
+        provider = self._provider(f"{what}Preparation", self._access, {reason: self._rights_on_own(pipelines)})
+        for pipeline in pipelines:
+            request = {
+                "clusterIdentifier": self._cluster.cluster_identifier,
+                "masterSecret": self._master_secret.secret_arn,
+                "connectorSecret": self._connector_secrets[pipeline.name].secret_arn,
+                **(self._outbox_request(pipeline) if pipeline.captured.outbox else captured_objects(pipeline)),
+            }
+            id_ = pipeline.construct_id("PreparedSource")
+            self.own[pipeline.name] = self._resource(id_, f"Prepared{what}", provider, request, before)
+
+    def _outbox_request(self, pipeline: EnvironmentPipeline) -> dict[str, object]:
+        settings = self._environment.database
+        return {
+            "database": settings.name,
+            "slot": pipeline.captured.source.slot,
+            "sampleData": settings.sample_data,
+            "sampleScale": settings.sample_scale,
+            "setMasterPassword": settings.restore is not None,
+        }
+
+    def _rights_on_own(self, pipelines: Sequence[EnvironmentPipeline]) -> list[iam.PolicyStatement]:
         connectors = [self._connector_secrets[pipeline.name].secret_arn for pipeline in pipelines]
-        arn = self.cluster.cluster_arn
+        arn = self._cluster.cluster_arn
+        ours = {"ForAllValues:StringLike": {"aws:TagKeys": [tags.ALL_KEYS]}}
         statements = [
-            read_secrets(self.master_secret.secret_arn, *connectors),
+            read_secrets(self._master_secret.secret_arn, *connectors),
             statement("rds:DescribeDBClusters", "rds:ListTagsForResource", on=arn),
-            statement(
-                "rds:AddTagsToResource",
-                "rds:RemoveTagsFromResource",
-                on=arn,
-                when={"ForAllValues:StringLike": {"aws:TagKeys": [tags.ALL_KEYS]}},
-            ),
+            statement("rds:AddTagsToResource", "rds:RemoveTagsFromResource", on=arn, when=ours),
         ]
-        if self._settings.restore and pipelines[0].captured.outbox:
+        if self._environment.database.restore and pipelines[0].captured.outbox:
             # A restored cluster's master still has its origin's password.
             statements.append(statement("rds:ModifyDBCluster", on=arn))
         return statements
 
+    def _prepare_outside(self, pipeline: EnvironmentPipeline, database: OutsideDatabase) -> CustomResource:
+        record = self._environment.source_parameter(pipeline, "prepared-by")
+        access = self._access_to(pipeline, database)
+        entries = arn(self._stack, "ssm", f"parameter{record}")
+        rights = {
+            "It logs in to this pipeline's database.": [read_secrets(database.secret, database.owner_secret or "")],
+            "It writes down that it has prepared the database: this pipeline's entries alone, a hash of each owner.": [
+                statement("ssm:GetParametersByPath", on=entries),
+                statement("ssm:PutParameter", "ssm:DeleteParameters", on=f"{entries}/*"),
+            ],
+        }
+        provider = self._provider(pipeline.construct_id("OutsidePreparation"), access, rights)
+        request: dict[str, object] = {
+            "host": database.host,
+            "port": database.port,
+            "sslmode": database.sslmode,
+            "certificate": database.authority or "",
+            "connectorSecretArn": database.secret,
+            "ownerSecretArn": database.owner_secret or "",
+            "record": record,
+        }
+        id_ = pipeline.construct_id("OutsideSource")
+        return self._resource(id_, "OutsideSource", provider, request | captured_objects(pipeline), [access])
 
-def queried_source(
-    preparation: Preparation,
-    environment: Environment,
-    pipeline: EnvironmentPipeline,
-    *,
-    secret: secretsmanager.ISecret,
-    own: SourcePreparation,
-) -> CustomResource:
-    """Let a pipeline's role read, or check that it may, before the job does. The loader may create what it reads."""
-    outside = pipeline.database
-    access = outside_access(preparation, pipeline, outside) if outside else own.access
-    reader = outside.secret if outside else secret.secret_arn
-    # The secret of a user who may grant reading; empty if a DBA has done so.
-    owner = (outside.owner_secret or "") if outside else own.master_secret.secret_arn
-    rights = {"It logs in to this pipeline's database, and lets its role read.": [read_secrets(reader, owner)]}
-    provider = preparation.provider(construct_id(pipeline, "ReadingPreparation"), access, rights)
-    tables = pipeline.captured.tables
-    request: dict[str, object] = {
-        "host": outside.host if outside else own.cluster.cluster_endpoint.hostname,
-        "port": outside.port if outside else POSTGRESQL,
-        "sslmode": outside.sslmode if outside else "verify-full",
-        "certificate": root_certificate(environment, pipeline).get(ROOT_CERTIFICATE, ""),
-        "readerSecretArn": reader,
-        "ownerSecretArn": owner,
-        "database": pipeline.database_name,
-        "pipeline": pipeline.name,
-        "role": pipeline.connector_role,
-        "tables": table_requests(pipeline.captured),
-        "queries": {table.name: table.query for table in tables if table.query is not None},
-        "seesWriters": any(table.column for table in tables),
-    }
-    before = [access, *([] if outside else [own.cluster, *own.prepared.values()])]
-    return preparation.prepared(construct_id(pipeline, "QueriedSource"), "QueriedSource", provider, request, before)
+    def _let_read(self, pipeline: EnvironmentPipeline) -> CustomResource:
+        """Let a pipeline's role read, or check that it may, before the job does; the loader may make what is read."""
+        outside = pipeline.database
+        access = self._access_to(pipeline, outside) if outside else self._access
+        reader = self._connector_secrets[pipeline.name].secret_arn
+        # The secret of a user who may grant reading; empty if a DBA has done so.
+        owner = (outside.owner_secret or "") if outside else self._master_secret.secret_arn
+        rights = {"It logs in to this pipeline's database, and lets its role read.": [read_secrets(reader, owner)]}
+        provider = self._provider(pipeline.construct_id("ReadingPreparation"), access, rights)
+        tables = pipeline.captured.tables
+        request: dict[str, object] = {
+            "host": outside.host if outside else self._cluster.cluster_endpoint.hostname,
+            "port": outside.port if outside else POSTGRESQL,
+            "sslmode": outside.sslmode if outside else "verify-full",
+            "certificate": root_certificate(self._environment, pipeline).get(ROOT_CERTIFICATE, ""),
+            "readerSecretArn": reader,
+            "ownerSecretArn": owner,
+            "database": pipeline.database_name,
+            "pipeline": pipeline.name,
+            "role": pipeline.connector_role,
+            "tables": table_requests(pipeline.captured),
+            "queries": {table.name: table.query for table in tables if table.query is not None},
+            "seesWriters": any(table.column for table in tables),
+        }
+        before = [access] if outside else [access, self._cluster, *self.own.values()]
+        return self._resource(pipeline.construct_id("QueriedSource"), "QueriedSource", provider, request, before)

@@ -82,7 +82,16 @@ class HandlerProvider(Construct):
             handler_function(self, id_, f"{module}.{name}", rights=rights, packages=packages, ids=id_, **shared)
             for id_, name in (("OnEvent", "on_event"), ("IsComplete", "is_complete"))
         )
-        self.provider = self._provider()
+        self._provider = cr.Provider(
+            self,
+            "Framework",
+            on_event_handler=self.on_event,
+            is_complete_handler=self.is_complete,
+            query_interval=QUERY_INTERVAL,
+            total_timeout=TOTAL_TIMEOUT,
+            disable_waiter_state_machine_logging=True,
+            log_group=_log_group(self, "FrameworkLog"),
+        )
         self._acknowledge_framework()
 
     @property
@@ -106,29 +115,16 @@ class HandlerProvider(Construct):
         made = CustomResource(
             scope,
             id_,
-            service_token=self.provider.service_token,
+            service_token=self._provider.service_token,
             resource_type=f"Custom::{type_}",
             properties={"Request": Stack.of(scope).to_json_string(request), **more},
         )
         made.node.add_dependency(*after)
         return made
 
-    def _provider(self) -> cr.Provider:
-        return cr.Provider(
-            self,
-            "Framework",
-            on_event_handler=self.on_event,
-            is_complete_handler=self.is_complete,
-            query_interval=QUERY_INTERVAL,
-            total_timeout=TOTAL_TIMEOUT,
-            disable_waiter_state_machine_logging=True,
-            log_group=_log_group(self, "FrameworkLog"),
-        )
-
     def _acknowledge_framework(self) -> None:
-        """We can't choose what CDK's own framework functions look like."""
         acknowledge(
-            self.provider,
+            self._provider,
             "AwsSolutions-SF1",
             "AwsSolutions-SF2",
             "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole]",
@@ -138,11 +134,11 @@ class HandlerProvider(Construct):
         called = [_logical_id(function.node.default_child) for function in (self.on_event, self.is_complete)]
         framework = {
             child.node.path.rpartition("framework-")[2]: _logical_id(child)
-            for child in self.provider.node.find_all()
+            for child in self._provider.node.find_all()
             if isinstance(child, lambda_.CfnFunction)
         }
         waiting = [id_ for path, id_ in sorted(framework.items()) if not path.startswith("onEvent/")]
-        for role in self.provider.node.find_all():
+        for role in self._provider.node.find_all():
             if isinstance(role, iam.Role):
                 names = waiting if "waiter-state-machine" in role.node.path else called
                 reason = "CDK's provider framework calls these functions, and no others, in any version."
@@ -223,7 +219,6 @@ def _logical_id(element: IConstruct | None) -> str:
 
 
 def _journal_rights(scope: Construct, bucket: str) -> list[iam.PolicyStatement]:
-    """Rights to read, write and list the entries of this stack's requests."""
     name, keys = bucket_arn(scope, bucket), f"{JOURNAL_KEYS}{Stack.of(scope).stack_name}/*"
     return [
         statement("s3:GetObject", "s3:PutObject", on=f"{name}/{keys}"),

@@ -1,9 +1,8 @@
 """The Kafka cluster that carries change events from the database to the lake."""
 
 from collections.abc import Mapping
-from typing import Any
 
-from aws_cdk import CfnOutput, Stack
+from aws_cdk import CfnOutput
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_msk as msk
 from constructs import Construct
@@ -11,34 +10,25 @@ from constructs import Construct
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
 from plugins.kafka.topics import in_sync_of, replicas_on
 from settings.environment import Environment
-from stacks.base import HTTPS, closed_group, log_group, removal, statement
+from stacks.base import HTTPS, EnvironmentStack, closed_group, log_group, removal, statement
+from stacks.network import NetworkStack
 from stacks.provider import HandlerProvider
 
 # MSK's port for IAM over TLS; nothing else is enabled, so it is the only one.
 IAM_PORT = 9098
 
 
-class StreamingStack(Stack):
+class StreamingStack(EnvironmentStack):
     """MSK with IAM as the only login. Brokers and connectors share `security_group`.
 
     `bootstrap_brokers` are the `host:9098` addresses, separated by commas, of the cluster's initial brokers.
     """
 
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        environment: Environment,
-        vpc: ec2.IVpc,
-        vpn_access: ec2.ISecurityGroup,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(scope, id_, **kwargs)
-        self._environment = environment
-        self._vpc = vpc
+    def __init__(self, scope: Construct, environment: Environment, network: NetworkStack) -> None:
+        super().__init__(scope, "streaming", environment)
+        self._vpc = network.vpc
         self.cluster_name = environment.prefix
-        self.security_group = self._security_group(vpn_access)
+        self.security_group = self._security_group(network.vpn_access)
         self.broker_log = log_group(self, "BrokerLog", environment, environment.streaming.log_retention_days)
         self.configuration = self._configuration()
         self.cluster = self._cluster()

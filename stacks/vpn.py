@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network
 from pathlib import Path
-from typing import Any
 
 from aws_cdk import Annotations, CfnOutput, Duration, RemovalPolicy, Stack, Tags
 from aws_cdk import aws_ec2 as ec2
@@ -15,7 +14,8 @@ from constructs import Construct
 
 from plugins.releases.versions import load_versions
 from settings.environment import Environment
-from stacks.base import acknowledge, allow, arn, closed_group, of_service, serve_sessions, statement
+from stacks.base import EnvironmentStack, acknowledge, allow, arn, closed_group, of_service, serve_sessions, statement
+from stacks.network import NetworkStack
 from stacks.provider import handler_function, role_of
 
 USER_DATA = Path(__file__).with_name("userdata") / "softether.sh"
@@ -32,33 +32,23 @@ VOLUME_GB = 8
 PASSWORD_LENGTH = 24
 
 
-class VpnStack(Stack):
+class VpnStack(EnvironmentStack):
     """One small instance with SoftEther, the secrets that it reads, and its user list. It keeps no data."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        environment: Environment,
-        vpc: ec2.IVpc,
-        vpn_access: ec2.SecurityGroup,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(scope, id_, **kwargs)
-        self._environment = environment
-        self._vpc = vpc
+    def __init__(self, scope: Construct, environment: Environment, network: NetworkStack) -> None:
+        super().__init__(scope, "vpn", environment)
+        self._vpc = network.vpc
         # No user name begins with a dot, so this can't collide.
         key = environment.vpn_secret(".pre-shared-key")
-        self.pre_shared_key = self._secret("PreSharedKey", "the IPsec pre-shared key", name=key)
-        self.passwords = [self._password(user) for user in environment.vpn.users]
-        self.instance = self._instance(vpn_access, self._edge())
+        self._pre_shared_key = self._secret("PreSharedKey", "the IPsec pre-shared key", name=key)
+        self._passwords = [self._password(user) for user in environment.vpn.users]
+        self._secrets = [self._pre_shared_key, *self._passwords]
+        self._instance = self._bastion(network.vpn_access, self._edge())
         self._set_up()
         self._grant()
         self._list_users()
         self._rotate()
-        self.address = self._address()
-        self._outputs()
+        self._publish_address()
 
     def _password(self, user: str) -> secretsmanager.Secret:
         """Create a person's own secret; IAM can allow it to that person only, by its name and tag."""
@@ -80,20 +70,14 @@ class VpnStack(Stack):
         )
 
     def _rotate(self) -> None:
-        secrets = [self.pre_shared_key, *self.passwords]
         if days := self._environment.vpn.password_rotation_days:
-            VpnRotation(self, "Rotation", secrets=secrets, days=days)
+            _rotate(Construct(self, "Rotation"), self._secrets, days)
             return
-        for secret in secrets:
-            acknowledge(
-                secret,
-                "AwsSolutions-SMG4",
-                reason="Rotation is a setting (vpn.password_rotation_days), off in this environment; docs/aws/vpn.md "
-                "says how a key or password is changed by hand.",
-            )
+        reason = "Rotation is a setting (vpn.password_rotation_days), off in this environment; docs/aws/vpn.md says how"
+        for secret in self._secrets:
+            acknowledge(secret, "AwsSolutions-SMG4", reason=f"{reason} a key or password is changed by hand.")
 
     def _edge(self) -> ec2.SecurityGroup:
-        """Admit clients to IPsec; to the management port, only the networks that the environment names."""
         group = closed_group(self, "VpnServer", self._vpc, "Who reaches the VPN server")
         for cidr in self._environment.vpn.client_cidrs:
             for port in IPSEC_PORTS:
@@ -101,15 +85,12 @@ class VpnStack(Stack):
         for cidr in self._environment.vpn.management_cidrs:
             group.add_ingress_rule(ec2.Peer.ipv4(cidr), ec2.Port.tcp(MANAGEMENT_PORT), "SoftEther management")
         if any(IPv4Network(cidr).prefixlen == 0 for cidr in self._environment.vpn.client_cidrs):
-            acknowledge(
-                group,
-                "AwsSolutions-EC23",
-                reason="vpn.client_cidrs lets VPN clients come from anywhere, which production may not: only "
-                "IPsec's two UDP ports, behind a generated pre-shared key and a password per person.",
-            )
+            anywhere = "vpn.client_cidrs lets VPN clients come from anywhere, which production may not: only IPsec's"
+            reason = f"{anywhere} two UDP ports, behind a generated pre-shared key and a password per person."
+            acknowledge(group, "AwsSolutions-EC23", reason=reason)
         return group
 
-    def _instance(self, vpn_access: ec2.SecurityGroup, edge: ec2.SecurityGroup) -> ec2.Instance:
+    def _bastion(self, vpn_access: ec2.SecurityGroup, edge: ec2.SecurityGroup) -> ec2.Instance:
         instance = ec2.Instance(
             self,
             "Bastion",
@@ -140,7 +121,7 @@ class VpnStack(Stack):
             instance,
             "AwsSolutions-EC28",
             "AwsSolutions-EC29",
-            reason="It keeps nothing and is set up anew at its first boot: losing it costs a reconnection. Metrics "
+            reason="It keeps nothing and is set up again at its first boot: losing it costs a reconnection. Metrics "
             "every five minutes tell enough of it.",
         )
         acknowledge(
@@ -161,23 +142,22 @@ class VpnStack(Stack):
             {
                 "RELEASE_URL": release.url,
                 "RELEASE_SHA256": release.sha256 or "",
-                "PRE_SHARED_KEY_SECRET": self.pre_shared_key.secret_arn,
+                "PRE_SHARED_KEY_SECRET": self._pre_shared_key.secret_arn,
                 "USERS_PARAMETER": self._environment.vpn_users_parameter,
                 "USER_SECRET_PREFIX": self._environment.vpn_secret(""),
                 "HUB": HUB,
                 "VPC_NETWORK": f"{network.network_address}/{network.netmask}",
                 "STACK": self.stack_name,
-                "RESOURCE": self.instance.instance.logical_id,
+                "RESOURCE": self._instance.instance.logical_id,
                 "REGION": self.region,
             },
         )
         # CDK writes the first line itself.
-        self.instance.user_data.add_commands(script.removeprefix("#!/bin/bash\n"))
+        self._instance.user_data.add_commands(script.removeprefix("#!/bin/bash\n"))
 
     def _grant(self) -> None:
-        secrets = [self.pre_shared_key, *self.passwords]
-        role = self.instance.role
-        reading = statement("secretsmanager:GetSecretValue", on=[secret.secret_arn for secret in secrets])
+        role = self._instance.role
+        reading = statement("secretsmanager:GetSecretValue", on=[secret.secret_arn for secret in self._secrets])
         allow(role, reading, reason="SoftEther's own secrets, which the bastion takes over as they change.")
         # By name: the parameter is created after this right.
         users = arn(self, "ssm", f"parameter{self._environment.vpn_users_parameter}")
@@ -193,54 +173,48 @@ class VpnStack(Stack):
             description=f"VPN of {self._environment.prefix}: who may connect",
             string_value=",".join(self._environment.vpn.users) or NOBODY,
         )
-        users.node.add_dependency(*self.passwords, self.instance.role)
+        users.node.add_dependency(*self._passwords, self._instance.role)
         # Only the instance, not its role, which the parameter itself depends on.
-        self.instance.instance.node.add_dependency(users)
+        self._instance.instance.node.add_dependency(users)
 
-    def _address(self) -> ec2.CfnEIP:
+    def _publish_address(self) -> None:
         address = ec2.CfnEIP(self, "Address", domain="vpc")
         ec2.CfnEIPAssociation(
-            self, "AddressOfBastion", allocation_id=address.attr_allocation_id, instance_id=self.instance.instance_id
+            self, "AddressOfBastion", allocation_id=address.attr_allocation_id, instance_id=self._instance.instance_id
         )
-        return address
-
-    def _outputs(self) -> None:
-        CfnOutput(self, "ServerAddress", value=self.address.attr_public_ip)
-        CfnOutput(self, "InstanceId", value=self.instance.instance_id)
-        CfnOutput(self, "PreSharedKeySecret", value=self.pre_shared_key.secret_name)
+        CfnOutput(self, "ServerAddress", value=address.attr_public_ip)
+        CfnOutput(self, "InstanceId", value=self._instance.instance_id)
+        CfnOutput(self, "PreSharedKeySecret", value=self._pre_shared_key.secret_name)
 
 
-class VpnRotation(Construct):
-    """Gives each of `secrets` a new value every `days` by stacks/handlers/vpn_rotation.py; it may touch no others."""
-
-    def __init__(self, scope: Construct, id_: str, *, secrets: Sequence[secretsmanager.Secret], days: int) -> None:
-        super().__init__(scope, id_)
-        actions = ("DescribeSecret", "GetSecretValue", "PutSecretValue", "UpdateSecretVersionStage")
-        rotating = statement(*of_service("secretsmanager", actions), on=[secret.secret_arn for secret in secrets])
-        reason = "The VPN's own secrets by name: what a rotation reads, writes and makes current."
-        rights, timeout = {reason: [rotating]}, Duration.minutes(1)
-        function = handler_function(self, "Function", "vpn_rotation.handler", rights=rights, timeout=timeout)
-        permission = lambda_.CfnPermission(
-            self,
-            "CalledBySecretsManager",
-            action="lambda:InvokeFunction",
-            function_name=function.function_name,
-            principal="secretsmanager.amazonaws.com",
-            source_account=Stack.of(self).account,
+def _rotate(scope: Construct, secrets: Sequence[secretsmanager.Secret], days: int) -> None:
+    """Give each of `secrets` a new value every `days` through stacks/handlers/vpn_rotation.py, and to no others."""
+    actions = ("DescribeSecret", "GetSecretValue", "PutSecretValue", "UpdateSecretVersionStage")
+    rotating = statement(*of_service("secretsmanager", actions), on=[secret.secret_arn for secret in secrets])
+    reason = "The VPN's own secrets by name: what a rotation reads, writes and makes current."
+    rights, timeout = {reason: [rotating]}, Duration.minutes(1)
+    function = handler_function(scope, "Function", "vpn_rotation.handler", rights=rights, timeout=timeout)
+    permission = lambda_.CfnPermission(
+        scope,
+        "CalledBySecretsManager",
+        action="lambda:InvokeFunction",
+        function_name=function.function_name,
+        principal="secretsmanager.amazonaws.com",
+        source_account=Stack.of(scope).account,
+    )
+    for secret in secrets:
+        schedule = secretsmanager.CfnRotationSchedule(
+            # Child of the secret, so that both are deleted together.
+            secret,
+            "Rotation",
+            secret_id=secret.secret_arn,
+            rotation_lambda_arn=function.function_arn,
+            rotation_rules=secretsmanager.CfnRotationSchedule.RotationRulesProperty(automatically_after_days=days),
+            # Otherwise the password that a person has just read would already be outdated.
+            rotate_immediately_on_update=False,
         )
-        for secret in secrets:
-            schedule = secretsmanager.CfnRotationSchedule(
-                # Child of the secret, so that both are deleted together.
-                secret,
-                "Rotation",
-                secret_id=secret.secret_arn,
-                rotation_lambda_arn=function.function_arn,
-                rotation_rules=secretsmanager.CfnRotationSchedule.RotationRulesProperty(automatically_after_days=days),
-                # Otherwise the password that a person has just read would already be outdated.
-                rotate_immediately_on_update=False,
-            )
-            # Secrets Manager tests the function when the schedule is created.
-            schedule.node.add_dependency(permission, role_of(function))
+        # Secrets Manager tests the function when the schedule is created.
+        schedule.node.add_dependency(permission, role_of(function))
 
 
 def fill(script: str, values: Mapping[str, str]) -> str:

@@ -40,7 +40,6 @@ NOWHERE = Path(os.devnull) / "cache"
 
 
 def free_port() -> int:
-    """Return a free loopback port."""
     with socket.socket() as listener:
         listener.bind((HOST, 0))
         return int(listener.getsockname()[1])

@@ -43,7 +43,6 @@ class HudiFiles:
         return Lake(base_uri=self.folder.as_uri())
 
     def path(self, instant: str) -> Path:
-        """Return the file that a commit has written."""
         return self.folder / f"{FILE}_0-1-1_{instant}.parquet"
 
     def commit(

@@ -23,7 +23,6 @@ class NoNetwork:
         self.refused: list[str] = []
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Install the refusals for one test."""
         for name in _METHODS:
             monkeypatch.setattr(socket.socket, name, self._unless_unix(name, getattr(socket.socket, name)))
         for name in _LOOK_UPS:

@@ -28,10 +28,7 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
     "analytics": ({"contract"}, {"sqlglot"}),
     "capture": ({"contract", "db", "plugins", "settings"}, {"psycopg2", "typer", "rich"}),
     "stacks": ({"analytics", "contract", "plugins", "settings"} | SUBMISSION, None),
-    "stacks/handlers": (
-        {"contract", "db", "plugins"},
-        {"boto3", "botocore", "psycopg2", "confluent_kafka"},
-    ),
+    "stacks/handlers": ({"contract", "db", "plugins"}, {"boto3", "botocore", "psycopg2", "confluent_kafka"}),
     "local": ({"analytics", "capture", "contract", "db", "local/sink", "plugins", "settings"} | SUBMISSION, None),
     # Replaces a connector: independent of the platform.
     "local/sink": ({"contract", "plugins"}, {"boto3", "botocore", "confluent_kafka", "tenacity", "typer"}),

@@ -29,7 +29,6 @@ def checkout(tmp_path: Path) -> Path:
 def make_environment(
     checkout: Path, *, python: Path = PYTHON, **environment: str
 ) -> "subprocess.CompletedProcess[str]":
-    """Run the recipe."""
     # Of `make test`, which may have started this.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     return subprocess.run(

@@ -17,10 +17,7 @@ Way = Callable[[exp.Expr], exp.Expr]
 
 
 def reword(statement: exp.Expr, engine: Engine, *, first: Way = lambda node: node) -> exp.Expression:
-    """Return the statement for the engine, with its types annotated; what `first` changes is left as it is.
-
-    Raises TranslationError for what can't have the same meaning there.
-    """
+    """Return the statement for the engine, but for what `first` changes. Raises TranslationError for what can't be."""
     holder = exp.Paren(this=statement)
     # Inner parts first: they move along when their parent is replaced.
     for node in reversed(list(statement.walk())):

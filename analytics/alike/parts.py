@@ -42,7 +42,6 @@ def kind_is(value: exp.Expr, *kinds: str) -> exp.Expr:
 
 
 def or_null(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """Return the value where the condition holds, else NULL."""
     return exp.Case().when(condition, value)
 
 

@@ -31,10 +31,6 @@ WORKLOADS = {
 }
 
 
-class BenchError(UserError):
-    """A run that can't be counted; the message is pgbench's."""
-
-
 def main(
     *,
     clients: Annotated[int, typer.Option(min=1, help="Concurrent connections.")] = 8,
@@ -101,11 +97,11 @@ def run_pgbench(
 
 
 def transactions_per_second(returncode: int, output: str, errors: str) -> float:
-    """Read pgbench's figure. Raises BenchError if a client gave up or a transaction failed."""
+    """Read pgbench's figure. Raises UserError if a client gave up or a transaction failed."""
     found = re.search(r"^tps = ([\d.]+)", output, re.MULTILINE)
     failed = re.search(r"^number of failed transactions: (\d+)", output, re.MULTILINE)
     if returncode != 0 or found is None or (failed is not None and failed.group(1) != "0"):
-        raise BenchError(f"pgbench failed: {errors.strip() or output.strip()}")
+        raise UserError(f"pgbench failed: {errors.strip() or output.strip()}")
     return float(found.group(1))
 
 

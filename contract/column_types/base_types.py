@@ -108,10 +108,6 @@ def _object(name: str, spelling: Spelling, example: str) -> Carried:
     )
 
 
-def _fixed(result: Carried) -> Callable[[int], Carried]:
-    return lambda _modifier: result
-
-
 def _floats(items: str, meaning: str, cast: str, size: int) -> Carried:
     array: AvroType = {"type": "array", "items": ["null", items], "connect.name": meaning}
     spelling, note = canonical.float_array(size, cast=cast), "as a JSON array"
@@ -128,74 +124,62 @@ AS_TEXT = Carried(
 _JSON = named("io.debezium.data.Json")
 TEXTS = ("text", "varchar", "name", "char", "inet", "cidr", "macaddr", "macaddr8")
 RANGES = ("int4range", "int8range", "numrange", "tsrange", "tstzrange", "daterange")
-BASE: Mapping[str, Callable[[int], Carried]] = {
-    "int2": _fixed(_number("int", "int")),
-    "int4": _fixed(_number("int", "int")),
-    "int8": _fixed(_number("long", "bigint")),
-    "oid": _fixed(_number("long", "bigint")),
-    "float4": _fixed(_number("float", "float", canonical.REAL)),
-    "float8": _fixed(_number("double", "double", canonical.DOUBLE)),
+# A type's form, or what makes it of the column's modifier.
+BASE: Mapping[str, Carried | Callable[[int], Carried]] = {
+    "int2": _number("int", "int"),
+    "int4": _number("int", "int"),
+    "int8": _number("long", "bigint"),
+    "oid": _number("long", "bigint"),
+    "float4": _number("float", "float", canonical.REAL),
+    "float8": _number("double", "double", canonical.DOUBLE),
     "numeric": _numeric,
-    "money": _fixed(_decimal(19, 2, spelling=canonical.MONEY, note="for currencies with two decimals (`lc_monetary`)")),
-    "bool": _fixed(_number("boolean", "boolean", canonical.BOOLEAN, wire="boolean")),
-    "bpchar": _fixed(_text(canonical.PADDED, note="with its blanks")),
-    **dict.fromkeys(TEXTS, _fixed(_text())),
-    **dict.fromkeys(RANGES, _fixed(_text())),
-    "bytea": _fixed(Carried(wire="Base64", avro="bytes", lake="binary", spelling=canonical.BYTES)),
-    "date": _fixed(
-        Carried(
-            wire="days",
-            avro=avro("int", "io.debezium.time.Date"),
-            lake="date",
-            spelling=canonical.DATE,
-            note=_INFINITE_DATE,
-            note_of_log="1582-10-05 to 1582-10-14 are 10 days late in snapshots and repairs, correct in changes",
-        )
+    "money": _decimal(19, 2, spelling=canonical.MONEY, note="for currencies with two decimals (`lc_monetary`)"),
+    "bool": _number("boolean", "boolean", canonical.BOOLEAN, wire="boolean"),
+    "bpchar": _text(canonical.PADDED, note="with its blanks"),
+    **dict.fromkeys(TEXTS, _text()),
+    **dict.fromkeys(RANGES, _text()),
+    "bytea": Carried(wire="Base64", avro="bytes", lake="binary", spelling=canonical.BYTES),
+    "date": Carried(
+        wire="days",
+        avro=avro("int", "io.debezium.time.Date"),
+        lake="date",
+        spelling=canonical.DATE,
+        note=_INFINITE_DATE,
+        note_of_log="1582-10-05 to 1582-10-14 are 10 days late in snapshots and repairs, correct in changes",
     ),
     "time": _time,
-    "timetz": _fixed(
-        named(
-            ZONED_TIME,
-            canonical.TIME_WITH_ZONE,
-            note="in UTC, such as `10:34:56.5+00`: its offset is dropped",
-        )
+    "timetz": named(
+        ZONED_TIME, canonical.TIME_WITH_ZONE, note="in UTC, such as `10:34:56.5+00`: its offset is dropped"
     ),
     "timestamp": timestamp,
-    "timestamptz": _fixed(
-        Carried(
-            wire="ISO 8601 text",
-            avro=avro("string", "io.debezium.time.ZonedTimestamp"),
-            lake="timestamp",
-            spelling=canonical.INSTANT,
-            note=_INFINITE_INSTANT,
-        )
+    "timestamptz": Carried(
+        wire="ISO 8601 text",
+        avro=avro("string", "io.debezium.time.ZonedTimestamp"),
+        lake="timestamp",
+        spelling=canonical.INSTANT,
+        note=_INFINITE_INSTANT,
     ),
-    "interval": _fixed(
-        named(
-            "io.debezium.time.Interval",
-            canonical.INTERVAL,
-            note="as ISO 8601, such as `P1Y2M3DT4H5M6.5S`",
-            note_of_log="more than 2,147,483,647 hours stop its table (on AWS the source); infinity"
-            " (PostgreSQL 17) is 0",
-        )
+    "interval": named(
+        "io.debezium.time.Interval",
+        canonical.INTERVAL,
+        note="as ISO 8601, such as `P1Y2M3DT4H5M6.5S`",
+        note_of_log="more than 2,147,483,647 hours stop its table (on AWS the source); infinity (PostgreSQL 17) is 0",
     ),
-    "uuid": _fixed(named("io.debezium.data.Uuid")),
-    "json": _fixed(_JSON),
-    "jsonb": _fixed(_JSON),
-    "xml": _fixed(named("io.debezium.data.Xml")),
-    "tsvector": _fixed(named("io.debezium.data.TsVector")),
+    "uuid": named("io.debezium.data.Uuid"),
+    "json": _JSON,
+    "jsonb": _JSON,
+    "xml": named("io.debezium.data.Xml"),
+    "tsvector": named("io.debezium.data.TsVector"),
     "bit": _bits,
-    "point": _fixed(_geometry("Point", canonical.POINT)),
-    "lseg": _fixed(_geometry("Geometry", canonical.SEGMENT)),
-    "box": _fixed(_geometry("Geometry", canonical.BOX)),
-    "polygon": _fixed(
-        _geometry(
-            "Geometry", canonical.POLYGON, has_placeholder=False, note="; whether it repeats its first point is lost"
-        )
+    "point": _geometry("Point", canonical.POINT),
+    "lseg": _geometry("Geometry", canonical.SEGMENT),
+    "box": _geometry("Geometry", canonical.BOX),
+    "polygon": _geometry(
+        "Geometry", canonical.POLYGON, has_placeholder=False, note="; whether it repeats its first point is lost"
     ),
-    "path": _fixed(_object(PATH, canonical.PATH, '{"wkb":"AQIA…","closed":"true"}')),
-    "line": _fixed(_object("io.debezium.data.geometry.Line", canonical.LINE, '{"a":1.0,"b":2.0,"c":3.0}')),
-    "circle": _fixed(_object("io.debezium.data.geometry.Circle", canonical.CIRCLE, '{"x":1.0,"y":2.0,"radius":3.0}')),
+    "path": _object(PATH, canonical.PATH, '{"wkb":"AQIA…","closed":"true"}'),
+    "line": _object("io.debezium.data.geometry.Line", canonical.LINE, '{"a":1.0,"b":2.0,"c":3.0}'),
+    "circle": _object("io.debezium.data.geometry.Circle", canonical.CIRCLE, '{"x":1.0,"y":2.0,"radius":3.0}'),
 }
 _OBJECT_NAMES = (
     *("regclass", "regcollation", "regconfig", "regdictionary", "regnamespace", "regoper", "regoperator"),
@@ -208,16 +192,16 @@ LEFT_OUT = {
     "oidvector": "Debezium sends it empty",
     **dict.fromkeys(_OBJECT_NAMES, "its text depends on the reader's search_path"),
 }
-EXTENSIONS: Mapping[str, Callable[[ColumnType, int], Carried | LeftOut]] = {
-    "citext": lambda *_: _text(),
-    "ltree": lambda *_: named("io.debezium.data.Ltree"),
-    "isbn": lambda *_: _text(),
-    "hstore": lambda kind, _: replace(
+EXTENSIONS: Mapping[str, Carried | LeftOut | Callable[[ColumnType], Carried]] = {
+    "citext": _text(),
+    "ltree": named("io.debezium.data.Ltree"),
+    "isbn": _text(),
+    "hstore": lambda kind: replace(
         named(HSTORE, canonical.hstore(kind.schema), note="as JSON, its keys in order"), wire="JSON"
     ),
-    "vector": lambda *_: _floats("double", "io.debezium.data.DoubleVector", "::real[]", 32),
-    "halfvec": lambda *_: _floats("float", "io.debezium.data.FloatVector", "::real[]", 32),
-    "sparsevec": lambda *_: LeftOut("not carried yet: make a column of type vector of it"),
-    "geometry": lambda *_: LeftOut("PostGIS isn't carried: leave it out, or keep WKB in a bytea"),
-    "geography": lambda *_: LeftOut("PostGIS isn't carried: leave it out, or keep WKB in a bytea"),
+    "vector": _floats("double", "io.debezium.data.DoubleVector", "::real[]", 32),
+    "halfvec": _floats("float", "io.debezium.data.FloatVector", "::real[]", 32),
+    "sparsevec": LeftOut("not carried yet: make a column of type vector of it"),
+    "geometry": LeftOut("PostGIS isn't carried: leave it out, or keep WKB in a bytea"),
+    "geography": LeftOut("PostGIS isn't carried: leave it out, or keep WKB in a bytea"),
 }

@@ -64,6 +64,11 @@ def _bits(value: float, size: int) -> str:
     return format(number, f"0{size}b")
 
 
+def _sent(expression: str, size: int) -> str:
+    """Write PostgreSQL's SQL for the bits of a float of 32 or 64 bits."""
+    return f"('x' || encode(float{size // 8}send({expression}), 'hex'))::bit({size})::text"
+
+
 def _numbers(value: str, size: int, keys: tuple[str, ...]) -> str:
     parsed = json.loads(value)
     found = [parsed[key] for key in keys] if keys else parsed
@@ -80,16 +85,8 @@ FRACTION = Spelling(DECIMAL.source, f"regexp_replace({DECIMAL.lake}, '^(-?)\\.',
 PADDED = Spelling("{c}::text", "rtrim({c}, ' ')", lambda value: value.rstrip(" "))
 BYTES = Spelling("encode({c}, 'hex')", "lower(hex({c}))", bytes.hex)
 ONE_BIT = Spelling("({c} = B'1')::text", BOOLEAN.lake, BOOLEAN.value)
-REAL = Spelling(
-    "('x' || encode(float4send({c}), 'hex'))::bit(32)::text",
-    "CAST(CAST({c} AS BIT) AS VARCHAR)",
-    lambda value: _bits(value, 32),
-)
-DOUBLE = Spelling(
-    "('x' || encode(float8send({c}), 'hex'))::bit(64)::text",
-    "CAST(CAST({c} AS BIT) AS VARCHAR)",
-    lambda value: _bits(value, 64),
-)
+REAL = Spelling(_sent("{c}", 32), "CAST(CAST({c} AS BIT) AS VARCHAR)", lambda value: _bits(value, 32))
+DOUBLE = Spelling(_sent("{c}", 64), REAL.lake, lambda value: _bits(value, 64))
 DATE = Spelling(
     "CASE WHEN isfinite({c}) THEN ({c} - DATE '1970-01-01')::text ELSE {c}::text END",
     _infinities("({c} - DATE '1970-01-01')", INFINITE_DAYS),
@@ -130,10 +127,9 @@ def hstore(schema: str) -> Spelling:
 
 def float_array(size: int, *, cast: str = "") -> Spelling:
     """Spell an array of floats of 32 or 64 bits, which the lake has as a JSON array of numbers."""
-    kind, send = ("FLOAT", "float4send") if size == 32 else ("DOUBLE", "float8send")
-    bits = f"('x' || encode({send}(e), 'hex'))::bit({size})::text"
+    kind = "FLOAT" if size == 32 else "DOUBLE"
     return Spelling(
-        f"(SELECT coalesce(string_agg(coalesce({bits}, ''), ',' ORDER BY n), '')"
+        f"(SELECT coalesce(string_agg(coalesce({_sent('e', size)}, ''), ',' ORDER BY n), '')"
         f" FROM unnest({{c}}{cast}) WITH ORDINALITY AS u (e, n))",
         f"array_to_string(list_transform(CAST(CAST({{c}} AS JSON) AS {kind}[]),"
         " lambda e: coalesce(CAST(CAST(e AS BIT) AS VARCHAR), '')), ',')",
@@ -143,13 +139,11 @@ def float_array(size: int, *, cast: str = "") -> Spelling:
 
 def named_floats(**parts: str) -> Spelling:
     """Spell an object of doubles, which the lake has as JSON: field → PostgreSQL's expression for it."""
-    source = [f"('x' || encode(float8send({part}), 'hex'))::bit(64)::text" for part in parts.values()]
-    lake = [f"CAST(CAST(CAST(json_extract_string({{c}}, '$.{key}') AS DOUBLE) AS BIT) AS VARCHAR)" for key in parts]
-    keys = tuple(parts)
+    source = ", ".join(_sent(part, 64) for part in parts.values())
+    numbers = (f"CAST(json_extract_string({{c}}, '$.{key}') AS DOUBLE)" for key in parts)
+    lake = ", ".join(DOUBLE.lake.replace("{c}", number) for number in numbers)
     return Spelling(
-        f"concat_ws(',', {', '.join(source)})",
-        f"concat_ws(',', {', '.join(lake)})",
-        lambda value: _numbers(value, 64, keys),
+        f"concat_ws(',', {source})", f"concat_ws(',', {lake})", lambda value: _numbers(value, 64, (*parts,))
     )
 
 

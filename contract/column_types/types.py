@@ -108,11 +108,12 @@ def carried(kind: ColumnType, modifier: int = -1) -> Carried | LeftOut:
     if kind.kind == "pseudo":
         return LeftOut("not a type that tables have")
     if kind.schema != "pg_catalog":
-        make = EXTENSIONS.get(kind.name)
-        return make(kind, modifier) if make else AS_TEXT
+        known = EXTENSIONS.get(kind.name, AS_TEXT)
+        return known(kind) if callable(known) else known
     if kind.name in LEFT_OUT:
         return LeftOut(LEFT_OUT[kind.name])
-    return BASE[kind.name](modifier) if kind.name in BASE else AS_TEXT
+    form = BASE.get(kind.name, AS_TEXT)
+    return form(modifier) if callable(form) else form
 
 
 def avro_field(name: str, source_name: str, type_: Carried, *, nullable: bool = True) -> dict[str, Any]:

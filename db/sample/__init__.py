@@ -1,5 +1,6 @@
 """Sample rows in the shape of Northwind's and Pagila's: `northwind.sql` and `pagila.sql`, with names of our own."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from pathlib import Path
@@ -9,32 +10,16 @@ Row = tuple[Cell, ...]
 # A table's name and some of its rows, columns in the order of TABLES.
 Chunk = tuple[str, Sequence[Row]]
 
-_CONTACT = "company_name contact_name contact_title address city region postal_code country phone fax"
+FOLDER = Path(__file__).parent
 
-# As in 01_tables.sql, parents before children.
-TABLES: Mapping[str, tuple[str, ...]] = {
-    name: tuple(columns.split())
-    for name, columns in {
-        "us_states": "state_id state_name state_abbr state_region",
-        "region": "region_id region_description",
-        "territories": "territory_id territory_description region_id",
-        "employees": "employee_id last_name first_name title title_of_courtesy birth_date hire_date address city region"
-        " postal_code country home_phone extension photo notes reports_to photo_path",
-        "employee_territories": "employee_id territory_id",
-        "customer_demographics": "customer_type_id customer_desc",
-        "customers": f"customer_id {_CONTACT}",
-        "customer_customer_demo": "customer_id customer_type_id",
-        "shippers": "shipper_id company_name phone",
-        "categories": "category_id category_name description picture",
-        "suppliers": f"supplier_id {_CONTACT} homepage",
-        "products": "product_id product_name supplier_id category_id quantity_per_unit unit_price units_in_stock"
-        " units_on_order reorder_level discontinued",
-        "orders": "order_id customer_id employee_id order_date required_date shipped_date ship_via freight ship_name"
-        " ship_address ship_city ship_region ship_postal_code ship_country",
-        "order_details": "order_id product_id unit_price quantity discount",
-    }.items()
-}
 
+def columns_of(script: str) -> dict[str, tuple[str, ...]]:
+    """Return the columns of each table that a script of ours creates, in its order."""
+    tables = re.findall(r"CREATE TABLE (?:\w+\.)?(\w+) \((.*?)^\);", script, re.MULTILINE | re.DOTALL)
+    return {name: tuple(re.findall(r"^ {4}(\w+)", body, re.MULTILINE)) for name, body in tables}
+
+
+TABLES = columns_of((FOLDER.parent / "sql" / "01_tables.sql").read_text(encoding="utf-8"))
 # The walk-through inserts this order, so no data set includes it.
 WALK_THROUGH_ORDER = 11075
 
@@ -53,7 +38,6 @@ def _copy_field(cell: Cell) -> str:
     return cell.translate(_ESCAPES) if isinstance(cell, str) else str(cell)
 
 
-FOLDER = Path(__file__).parent
 NORTHWIND = FOLDER / "northwind.sql"
 ORDERS = 829
 _FIRST_DAY, _LAST_DAY = date(1996, 7, 4), date(1998, 5, 6)

@@ -44,18 +44,14 @@ class TableName:
 class Server:
     """The server, and the role that inspects it.
 
-    `version` is PostgreSQL's number (160014). Slots and senders: maximum and current number. `hosted` is True on RDS
-    and Aurora.
+    `version` is PostgreSQL's number (160014). Senders: current and maximum number. `hosted` is True on RDS and Aurora.
     """
 
     database: str
     version: int
     encoding: str
-    wal_level: str
     standby: bool
     hosted: bool
-    slots: int
-    max_slots: int
     senders: int
     max_senders: int
     slot_keep: str

@@ -10,9 +10,8 @@ import time
 from collections.abc import Iterable, Sequence
 
 from psycopg2 import sql
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
-from db.connecting import LoadError, value
+from db.connecting import Cursor, LoadError, value
 from db.source.inspection import read_tables
 
 LOOK_S = 0.2

@@ -9,11 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import psycopg2
-from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
-from psycopg2.extensions import cursor as Cursor  # noqa: N812
 
 from contract.column_types.catalogue import TYPES, ColumnType, column_types
-from db.connecting import LoadError, explain, rows, value
+from db.connecting import Connection, Cursor, LoadError, explain, rows, value
 from db.source import catalogue_queries as queries
 from db.source.catalogue import (
     IDENTITIES,

@@ -1,12 +1,10 @@
 """A pipeline's requirements on its source database, and the database's state: the facts for a plan."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
-
 from contract.source import CONNECTOR_ROLE
-from db.connecting import rows
+from db.connecting import Cursor, rows
 from db.source import catalogue_queries
 from db.source.catalogue import Table
 from db.source.inspection import read_tables
@@ -37,10 +35,10 @@ class WantedTable:
 class SourceObjects:
     """The required objects: a publication of exactly these tables, a role that may read them, a schema of ours."""
 
-    publication: str
-    slot: str
-    schema: str
-    tables: tuple[WantedTable, ...]
+    publication: str = ""
+    slot: str = ""
+    schema: str = ""
+    tables: tuple[WantedTable, ...] = ()
     role: str = CONNECTOR_ROLE
     operations: tuple[str, ...] = OPERATIONS
 
@@ -74,35 +72,32 @@ class SourceState:
     role_connects: bool
     names: Mapping[str, str]
     own_schema: bool
-    own_tables: frozenset[str]
-    own_rights: frozenset[str]
+    own_tables: Sequence[str]
+    own_rights: Sequence[str]
     published: Mapping[int, str] | None
     published_in_part: Mapping[int, frozenset[str] | None]
     publication_for_all: bool
     publication_via_root: bool
-    publication_operations: frozenset[str]
+    publication_operations: Sequence[str]
     publication_owner: str | None
     publication_ours: bool
-    elsewhere: frozenset[int] = frozenset()
+    elsewhere: Sequence[int] = ()
     tables: Mapping[tuple[str, str], Table] = field(default_factory=dict)
+
+    @property
+    def role_exists(self) -> bool:
+        return self.role_logs_in is not None
 
 
 def read(cursor: Cursor, wanted: SourceObjects) -> SourceState:
     """Read the state; changes nothing."""
     cursor.execute(catalogue_queries.STATE, vars(wanted))
     (row,) = rows(cursor)
-    published = row.pop("published")
+    published, in_part = row.pop("published"), row.pop("published_in_part")
     return SourceState(
-        **{
-            **row,
-            "own_tables": frozenset(row["own_tables"]),
-            "own_rights": frozenset(row["own_rights"]),
-            "publication_operations": frozenset(row["publication_operations"]),
-            "elsewhere": frozenset(row["elsewhere"]),
-            "published_in_part": {
-                int(oid): columns and frozenset(columns) for oid, columns in row["published_in_part"].items()
-            },
-            "published": None if published is None else {int(oid): name for oid, name in published.items()},
-        },
+        **row,
+        # JSON has no numbers as keys.
+        published=None if published is None else {int(oid): name for oid, name in published.items()},
+        published_in_part={int(oid): columns and frozenset(columns) for oid, columns in in_part.items()},
         tables=read_tables(cursor, [(table.schema, table.name) for table in wanted.tables], wanted.role),
     )

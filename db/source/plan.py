@@ -11,23 +11,15 @@ from typing import Any
 
 import psycopg2
 from psycopg2 import errors
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import encrypt_password
 
 from contract.table_names import clashes, table_option
-from db.connecting import LaterError, LoadError, explain, transaction
+from db.connecting import Cursor, LaterError, LoadError, explain
 from db.source import objects as source_objects
 from db.source.catalogue import Table
 from db.source.objects import SourceObjects, SourceState, WantedTable
-from db.source.publication import (
-    identity_statements,
-    listed,
-    own_schema_steps,
-    publication_steps,
-    sends,
-    sent_anyway,
-)
-from db.source.rights import Step, again, lost_race, owners_agree, reading_steps, role_steps, secret_columns
+from db.source.publication import identity_statements, listed, own_schema_steps, publication_step, sends, sent_anyway
+from db.source.rights import Step, lost_race, owners_agree, pairs, preparing, reading_steps, role_steps, secret_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +57,10 @@ def make_plan(wanted: SourceObjects, state: SourceState, *, verifier: str | None
         steps += role_steps(wanted, state, verifier)
         steps += own_schema_steps(wanted, state)
         steps += reading_steps(wanted, state)
-        steps += _identities(wanted, state)
-        steps += publication_steps(wanted, state)
-    return Plan(steps=tuple(steps), problems=problems, remarks=tuple(_remarks(wanted, state)))
+        steps.append(_identities(wanted, state))
+        steps.append(publication_step(wanted, state))
+    remarks = tuple(_remarks(wanted, state))
+    return Plan(steps=tuple(step for step in steps if step.statements), problems=problems, remarks=remarks)
 
 
 def _problems(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
@@ -86,13 +79,12 @@ def _problems(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
         yield f"the publication {wanted.publication} is FOR ALL TABLES: drop it, or name another one in the pipeline"
     for table in wanted.tables:
         found = state.tables.get((table.schema, table.name))
-        yield from table_problems(table, found)
+        yield from _table_problems(table, found)
         if found is not None and found.refuses_later and found.oid not in (state.published or {}):
             yield f"{table}: {found.refuses_later}; or take it out of the pipeline"
 
 
-def table_problems(table: WantedTable, found: Table | None) -> Iterator[str]:
-    """Return why a table can't be captured in its current state, or that it doesn't exist."""
+def _table_problems(table: WantedTable, found: Table | None) -> Iterator[str]:
     if found is None:
         yield no_such_table(table)
     elif found.unpublished:
@@ -125,21 +117,14 @@ def columns_missing(table: WantedTable, found: Table) -> Iterator[str]:
             yield f"{table} has no column {column}, which the pipeline names"
 
 
-def _identities(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
+def _identities(wanted: SourceObjects, state: SourceState) -> Step:
     """Make updates and deletes identify their rows: once published, PostgreSQL rejects them without an identity."""
-    statements: list[str] = []
-    touched: list[Table] = []
-    for table in wanted.tables:
-        there = state.tables[table.schema, table.name]
-        if changes := identity_statements(table.key, there.leaves):
-            statements += changes
-            touched.append(there)
-    if statements:
-        yield Step(
-            purpose="Updates and deletes say which row they mean",
-            statements=tuple(statements),
-            missing=owners_agree(touched, state, "alter"),
-        )
+    changes = [(there, identity_statements(table.key, there.leaves)) for table, there in pairs(wanted, state)]
+    return Step(
+        purpose="Updates and deletes say which row they mean",
+        statements=tuple(statement for _, statements in changes for statement in statements),
+        missing=owners_agree([there for there, statements in changes if statements], state, "alter"),
+    )
 
 
 def _remarks(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
@@ -164,8 +149,6 @@ def _remarks(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
 
 # Changing a table's identity waits for all users of the table, and everyone else queues behind it.
 LOCK_TIMEOUT_S = 3
-# Another preparation of the same database waits (for the server's roles see db/source/rights.py). Arbitrary key.
-PREPARE_LOCK = 7_315_402
 
 
 class UnpreparableError(LoadError):
@@ -196,10 +179,7 @@ def prepare(
     Raises UnpreparableError if the database doesn't meet the requirements or the user lacks rights, LaterError if a
     table or the role is in use, LoadError otherwise; the database is then unchanged.
     """
-    with transaction(connection_parameters, failing="nothing was changed") as cursor:
-        cursor.execute("SET LOCAL search_path = pg_catalog")
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (PREPARE_LOCK,))
-        return again(cursor, lambda: _prepare(cursor, wanted, password))
+    return preparing(connection_parameters, lambda cursor: _prepare(cursor, wanted, password))
 
 
 def _prepare(cursor: Cursor, wanted: SourceObjects, password: str | None) -> tuple[Plan, Plan]:
@@ -231,16 +211,17 @@ def _run(cursor: Cursor, statement: str) -> None:
 # db/source/replication.py reports a table missing from the publication; the changes here show up in no event.
 
 
-def source_problems(wanted: SourceObjects, state: SourceState, pipeline: str) -> list[str]:
+def source_problems(cursor: Cursor, wanted: SourceObjects, pipeline: str) -> list[str]:
     """Report tables that the source lacks or that are captured wrongly.
 
     They are missing, lack a column, don't identify the key in updates and deletes, or don't publish the file's columns.
     Debezium 3.7 fills key columns missing from a delete with 0 or an empty text: it would delete another row.
     """
+    state = source_objects.read(cursor, wanted)
     lines: list[str] = []
     for table in wanted.tables:
         found = state.tables.get((table.schema, table.name))
-        problems = list(table_problems(table, found))
+        problems = list(_table_problems(table, found))
         if found is not None and not problems:
             problems = [*_identity(table, found, pipeline), *_columns(table, found, state, pipeline)]
         lines += problems

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contract.source import HEARTBEAT, SIGNAL, SIGNAL_RIGHTS
 from db.source.catalogue import Leaf, Table
 from db.source.objects import SourceObjects, SourceState, WantedTable
-from db.source.rights import Step, lines, owners_agree, secret_columns
+from db.source.rights import Step, lines, owners_agree, pairs, secret_columns
 
 # The REPLICA IDENTITY that a captured table needs, so that each update and delete identifies its row.
 #
@@ -66,17 +66,13 @@ def own_schema_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Step
             making.append(f"CREATE TABLE {schema}.{table} ({columns})")
             if table == HEARTBEAT:
                 making.append(f"INSERT INTO {schema}.{table} DEFAULT VALUES")
-    if making:
-        yield Step(
-            purpose="Ours: the connector's heartbeat, and signals to it", statements=tuple(making), missing=missing
-        )
+    yield Step(purpose="Ours: the connector's heartbeat, and signals to it", statements=tuple(making), missing=missing)
     granting = [] if "USAGE" in state.own_rights else [f"GRANT USAGE ON SCHEMA {schema} TO {role}"]
     for table, rights in OWN_RIGHTS.items():
         lacking = [right for right in rights if f"{table} {right}" not in state.own_rights]
         if lacking:
             granting.append(f"GRANT {', '.join(lacking)} ON {schema}.{table} TO {role}")
-    if granting:
-        yield Step(purpose="The connector beats, and marks its snapshots", statements=tuple(granting), missing=missing)
+    yield Step(purpose="The connector beats, and marks its snapshots", statements=tuple(granting), missing=missing)
 
 
 def listed(table: WantedTable, there: Table, version: int) -> Columns:
@@ -119,33 +115,25 @@ def sends(state: SourceState, oid: int, columns: Columns) -> bool:
     return columns is not None and state.published_in_part[oid] == frozenset(columns)
 
 
-def publication_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
+def publication_step(wanted: SourceObjects, state: SourceState) -> Step:
     """Publish exactly the wanted tables and ours: a row filter, or another column list, would omit changes."""
-    found = [state.tables[table.schema, table.name] for table in wanted.tables]
+    found = pairs(wanted, state)
     tables: dict[str, Columns] = {f"{state.names[wanted.schema]}.{table}": None for table in OWN_TABLES}
-    for table, there in zip(wanted.tables, found, strict=True):
-        tables[there.sql] = listed(table, there, state.version)
-    if state.published is None:
-        yield from _new_publication(wanted, state, tables, found)
-    else:
-        yield from _changed_publication(wanted, state, tables, found)
-
-
-def _new_publication(
-    wanted: SourceObjects, state: SourceState, tables: Mapping[str, Columns], found: list[Table]
-) -> Iterator[Step]:
-    name = state.names[wanted.publication]
-    yield Step(
+    tables |= {there.sql: listed(table, there, state.version) for table, there in found}
+    if state.published is not None:
+        return _changed_publication(wanted, state, state.published, tables)
+    name, owned = state.names[wanted.publication], [there for _, there in found]
+    return Step(
         purpose="What the connector is sent: exactly these tables, a partitioned one under its own name",
         statements=(f"CREATE PUBLICATION {name} FOR TABLE\n    {_entries(tables)}\nWITH ({_options(wanted)})",),
-        missing=_both(None if state.may_create else _may_create(state), owners_agree(found, state, "publish")),
+        missing=_both(None if state.may_create else _may_create(state), owners_agree(owned, state, "publish")),
     )
 
 
 def _changed_publication(
-    wanted: SourceObjects, state: SourceState, tables: Mapping[str, Columns], found: list[Table]
-) -> Iterator[Step]:
-    name, published = state.names[wanted.publication], dict(state.published or {})
+    wanted: SourceObjects, state: SourceState, published: Mapping[int, str], tables: Mapping[str, Columns]
+) -> Step:
+    name = state.names[wanted.publication]
     right = {sql for oid, sql in published.items() if sql in tables and sends(state, oid, tables[sql])}
     dropping = [sql for sql in published.values() if sql not in right]
     adding = {sql: columns for sql, columns in tables.items() if sql not in right}
@@ -156,20 +144,17 @@ def _changed_publication(
     if unread:
         statements.append(f"REVOKE SELECT ON\n    {lines(unread)}\nFROM {state.names[wanted.role]}")
     # First, because a partitioned table's column list needs publish_via_partition_root.
-    if not state.publication_via_root or state.publication_operations != set(wanted.operations):
+    if not state.publication_via_root or {*state.publication_operations} != {*wanted.operations}:
         statements.append(f"ALTER PUBLICATION {name} SET ({_options(wanted)})")
     if adding:
         statements.append(f"ALTER PUBLICATION {name} ADD TABLE\n    {_entries(adding)}")
-    if statements:
-        theirs = f"alter the publication {name}, which belongs to {state.publication_owner}"
-        yield Step(
-            purpose="What the connector is sent: exactly the pipeline's tables",
-            statements=tuple(statements),
-            missing=_both(
-                None if state.publication_ours else theirs,
-                owners_agree([there for there in found if there.sql in adding], state, "publish"),
-            ),
-        )
+    theirs = f"alter the publication {name}, which belongs to {state.publication_owner}"
+    added = [there for _, there in pairs(wanted, state) if there.sql in adding]
+    return Step(
+        purpose="What the connector is sent: exactly the pipeline's tables",
+        statements=tuple(statements),
+        missing=_both(None if state.publication_ours else theirs, owners_agree(added, state, "publish")),
+    )
 
 
 def _entries(tables: Mapping[str, Columns]) -> str:

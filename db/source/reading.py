@@ -9,17 +9,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg2
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 from psycopg2.extensions import encrypt_password
 
 from contract.table_names import listed
-from db.connecting import LoadError, explain, transaction, value
+from db.connecting import Cursor, LoadError, explain, value
 from db.source import objects as source_objects
 from db.source.catalogue import HAS_ROWS, Table
 from db.source.inspection import read_tables
 from db.source.objects import SourceObjects, SourceState, WantedTable
-from db.source.plan import PREPARE_LOCK, UnpreparableError, columns_missing, no_such_table
-from db.source.rights import again, reading_steps, system_columns
+from db.source.plan import UnpreparableError, columns_missing, no_such_table
+from db.source.rights import preparing, reading_steps, system_columns
 
 _VIEW = "cdc_rows"
 _READ_BY_VIEW = f"""
@@ -44,11 +43,9 @@ ORDER BY g.rolname = 'pg_monitor'
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadObjects:
+class ReadObjects(SourceObjects):
     """What `role` needs to read: tables, and queries by their names; `sees_writers`: also who is writing."""
 
-    role: str
-    tables: tuple[WantedTable, ...]
     queries: Mapping[str, str]
     sees_writers: bool = False
 
@@ -59,23 +56,20 @@ def grant_reader(parameters: Mapping[str, Any], wanted: ReadObjects, *, password
     Raises UnpreparableError if the database doesn't meet the requirements or the user lacks rights, LoadError
     otherwise; the database is then unchanged.
     """
-    with transaction(parameters, failing="nothing was changed") as cursor:
-        cursor.execute("SET LOCAL search_path = pg_catalog")
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (PREPARE_LOCK,))
-        again(cursor, lambda: _let_read(cursor, wanted, password))
+    preparing(parameters, lambda cursor: _let_read(cursor, wanted, password))
 
 
 def _let_read(cursor: Cursor, wanted: ReadObjects, password: str) -> None:
-    objects = replace(_objects(wanted), tables=tuple(_with_queries(cursor, wanted)))
-    state = source_objects.read(cursor, objects)
-    if lines := (*_role_problems(objects, state), *_problems(objects, state)):
+    wanted = replace(wanted, tables=tuple(_with_queries(cursor, wanted)))
+    state = source_objects.read(cursor, wanted)
+    if lines := (*_role_problems(wanted, state), *_table_problems(wanted, state, sees_all=False)):
         raise UnpreparableError(lines)
     verifier = encrypt_password(password, wanted.role, cursor, "scram-sha-256")
-    verb, role = "CREATE" if state.role_logs_in is None else "ALTER", state.names[wanted.role]
+    verb, role = "ALTER" if state.role_exists else "CREATE", state.names[wanted.role]
     cursor.execute(f"{verb} ROLE {role} LOGIN PASSWORD '{verifier}'")
     if not state.role_connects:
         cursor.execute(f"GRANT CONNECT ON DATABASE {state.names[state.database]} TO {role}")
-    steps = list(reading_steps(objects, state))
+    steps = list(reading_steps(wanted, state))
     if missing := tuple(f"you may not {step.missing}" for step in steps if step.missing):
         raise UnpreparableError(missing)
     for statement in (statement for step in steps for statement in step.statements):
@@ -86,15 +80,8 @@ def _let_read(cursor: Cursor, wanted: ReadObjects, password: str) -> None:
 
 def missing_privileges(cursor: Cursor, wanted: ReadObjects) -> list[str]:
     """Report, a line each, what the logged-in user can't read. Changes nothing, and works on a standby."""
-    state, sees_all = source_objects.read(cursor, _objects(wanted)), sees_all_rows(cursor)
-    lines = []
-    for table in wanted.tables:
-        found = state.tables.get((table.schema, table.name))
-        if found is None:
-            lines.append(no_such_table(table))
-            continue
-        rights, hidden = rights_missing(table, found, wanted.role), hidden_rows(found, sees_all=sees_all or found.owned)
-        lines += [*(f"{table}: {problem}" for problem in (*rights, *hidden)), *columns_missing(table, found)]
+    state = source_objects.read(cursor, wanted)
+    lines = list(_table_problems(wanted, state, sees_all=sees_all_rows(cursor), reads=True))
     for name, query in wanted.queries.items():
         try:
             cursor.execute(f"SELECT * FROM ({query}\n) AS q LIMIT 0")  # noqa: S608  the user's own query
@@ -105,24 +92,23 @@ def missing_privileges(cursor: Cursor, wanted: ReadObjects) -> list[str]:
     return lines
 
 
-def _objects(wanted: ReadObjects) -> SourceObjects:
-    return SourceObjects(publication="", slot="", schema="", tables=wanted.tables, role=wanted.role)
-
-
-def _role_problems(objects: SourceObjects, state: SourceState) -> Iterator[str]:
+def _role_problems(wanted: ReadObjects, state: SourceState) -> Iterator[str]:
     if state.standby:
         yield "this server is a standby, which nothing can be changed on: leave owner_secret out, and let a DBA do it"
     if state.role_is_administrator or state.role_replicates:
-        yield f"the role {objects.role} is there and may more than read: name another one (role)"
+        yield f"the role {wanted.role} is there and may more than read: name another one (role)"
 
 
-def _problems(objects: SourceObjects, state: SourceState) -> Iterator[str]:
-    for table in objects.tables:
+def _table_problems(wanted: ReadObjects, state: SourceState, *, sees_all: bool, reads: bool = False) -> Iterator[str]:
+    """Report, a line each, what the role can't get of the tables; if it already `reads`, also its missing rights."""
+    for table in wanted.tables:
         found = state.tables.get((table.schema, table.name))
         if found is None:
             yield no_such_table(table)
             continue
-        yield from (f"{table}: {problem}" for problem in hidden_rows(found, sees_all=False))
+        rights = rights_missing(table, found, wanted.role) if reads else ()
+        hidden = hidden_rows(found, sees_all=sees_all or (reads and found.owned))
+        yield from (f"{table}: {problem}" for problem in (*rights, *hidden))
         yield from columns_missing(table, found)
 
 

@@ -2,17 +2,16 @@
 
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg2
-from psycopg2 import errors, sql
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
+from psycopg2 import errors
 
 from contract.source import CONNECTOR_ROLE, HEARTBEAT_TABLE, OUTBOX_TABLE, PUBLICATION, SCHEMA
-from db.connecting import LoadError, connect, explain, rows, value
-from db.outbox import text_of
+from db.connecting import Cursor, LoadError, connect, explain, rows, value
+from db.outbox import REPLICATION_FILE, text_of
 
 TABLES = frozenset({f"{SCHEMA}.{OUTBOX_TABLE}", f"{SCHEMA}.{HEARTBEAT_TABLE}"})
 # Creating a slot waits for all open transactions.
@@ -57,7 +56,7 @@ OUTBOX = Expected()
 _STATE = """
 SELECT
     current_database() AS database,
-    pg_current_wal_lsn() - '0/0'::pg_lsn AS position,
+    (pg_current_wal_lsn() - '0/0'::pg_lsn)::bigint AS position,
     (SELECT rolcanlogin FROM pg_roles WHERE rolname = %(role)s) AS may_log_in,
     CASE WHEN p.oid IS NOT NULL THEN ARRAY(
         SELECT schemaname || '.' || tablename FROM pg_publication_tables WHERE pubname = %(publication)s
@@ -66,8 +65,8 @@ SELECT
     coalesce(s.active, FALSE) AS active,
     s.wal_status,
     current_setting('max_slot_wal_keep_size') AS keeps,
-    coalesce(s.restart_lsn - '0/0'::pg_lsn, 0) AS holds_from,
-    coalesce(r.sent_lsn - '0/0'::pg_lsn, 0) AS read_to,
+    coalesce(s.restart_lsn - '0/0'::pg_lsn, 0)::bigint AS holds_from,
+    coalesce(r.sent_lsn - '0/0'::pg_lsn, 0)::bigint AS read_to,
     coalesce(age(p.xmin) < age(s.catalog_xmin), FALSE) AS published_later
 FROM (SELECT) AS one
 LEFT JOIN pg_publication p ON p.pubname = %(publication)s
@@ -128,46 +127,39 @@ class Replication:
     @property
     def problems(self) -> list[str]:
         """What keeps changes from leaving the database: a line each, causes before consequences."""
-        return [*self.problems_beside_slot, *([self._slot_problem] if self._slot_problem else [])]
+        return [*self.problems_beside_slot, *self._slot_problems()]
 
     @property
     def problems_beside_slot(self) -> list[str]:
         """Problems of role and publication; before the first start there is no slot, and none is missing."""
-        return [line for line in (self._role_problem, self._publication_problem) if line]
+        return [*self._role_problems(), *self._publication_problems()]
 
-    @property
-    def _role_problem(self) -> str | None:
+    def _role_problems(self) -> Iterator[str]:
         role = self.wanted.role
-        if self.may_log_in:
-            return None
         if self.may_log_in is None:
-            return f"the connector's role {role} is gone: prepare the database again ({RUNBOOK})"
-        return f"the connector's role {role} may not log in: ALTER ROLE {role} LOGIN; then `./lake up`"
+            yield f"the connector's role {role} is gone: prepare the database again ({RUNBOOK})"
+        elif not self.may_log_in:
+            yield f"the connector's role {role} may not log in: ALTER ROLE {role} LOGIN; then `./lake up`"
 
-    @property
-    def _publication_problem(self) -> str | None:
-        if self.publication_is_whole:
-            return None
-        name, way_out = self.wanted.publication, self.wanted.publishing
+    def _publication_problems(self) -> Iterator[str]:
+        where, way_out = f"the publication {self.wanted.publication} of {self.database}", self.wanted.publishing
         if self.published is None:
-            return f"the publication {name} of {self.database} is gone: {way_out}"
-        missing = " and ".join(sorted(self.wanted.tables - self.published))
-        return f"the publication {name} of {self.database} lacks {missing}: {way_out}"
+            yield f"{where} is gone: {way_out}"
+        elif missing := sorted(self.wanted.tables - self.published):
+            yield f"{where} lacks {' and '.join(missing)}: {way_out}"
 
-    @property
-    def _slot_problem(self) -> str | None:
+    def _slot_problems(self) -> Iterator[str]:
         where, way_out = f"the replication slot {self.slot} of {self.database}", self.wanted.way_out
         if not self.has_slot:
-            return f"{where} is gone, and with it the changes that it held: {way_out}"
-        if self.wal_status == "lost":
-            return (
+            yield f"{where} is gone, and with it the changes that it held: {way_out}"
+        elif self.wal_status == "lost":
+            yield (
                 f"{where} is lost: it was further behind than max_slot_wal_keep_size ({self.keeps}) allows, and the"
                 f" server has removed the changes: {way_out}"
             )
-        if self.published_later and self.published is not None:
+        elif self.published_later and self.published is not None:
             name = self.wanted.publication
-            return f"{where} can't be read: the publication {name} was made again after its position: {way_out}"
-        return None
+            yield f"{where} can't be read: the publication {name} was made again after its position: {way_out}"
 
 
 def read_state(cursor: Cursor, slot: str, wanted: Expected = OUTBOX) -> Replication:
@@ -178,18 +170,8 @@ def read_state(cursor: Cursor, slot: str, wanted: Expected = OUTBOX) -> Replicat
     later: bool | None = values["published_later"]
     if later:
         later = None if values["active"] else _is_unreadable(cursor, slot, wanted.publication)
-    return Replication(
-        slot=slot,
-        wanted=wanted,
-        **{
-            **values,
-            "position": int(values["position"]),
-            "holds_from": int(values["holds_from"]),
-            "read_to": int(values["read_to"]),
-            "published": None if published is None else frozenset(published),
-            "published_later": later,
-        },
-    )
+    values |= {"published": None if published is None else frozenset(published), "published_later": later}
+    return Replication(slot=slot, wanted=wanted, **values)
 
 
 def judge(cursor: Cursor, slot: str, wanted: Expected = OUTBOX) -> Replication:
@@ -245,8 +227,8 @@ def restore_publication(cursor: Cursor) -> None:
     """Create the publication as the loader does, unless it is complete. Raises LoadError."""
     try:
         if value(cursor, "SELECT 1 FROM pg_publication WHERE pubname = %s", [PUBLICATION]) is None:
-            cursor.execute(sql.SQL("CREATE PUBLICATION {}").format(sql.Identifier(PUBLICATION)))
-        cursor.execute(text_of("07_replication.sql"))
+            cursor.execute(f"CREATE PUBLICATION {PUBLICATION}")
+        cursor.execute(text_of(REPLICATION_FILE))
     except psycopg2.Error as error:
         raise LoadError(f"cannot make the publication {PUBLICATION}: {explain(error)}") from error
 

@@ -3,24 +3,26 @@
 import random
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg2
 from psycopg2 import errors
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.source import quoted
 from contract.table_names import listed
-from db.connecting import LaterError, explain
+from db.connecting import Cursor, LaterError, explain, transaction
 from db.source.catalogue import HAS_ROWS, SYSTEM_COLUMNS, Table
 from db.source.objects import SourceObjects, SourceState, WantedTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Statements that belong together, and their purpose. `missing`: the right for it that the user lacks."""
+    """Statements that belong together, and their purpose; without any it isn't of a plan.
+
+    `missing`: the right for it that the user lacks.
+    """
 
     purpose: str
     statements: tuple[str, ...]
@@ -37,12 +39,17 @@ def lines(names: Iterable[str]) -> str:
     return ",\n    ".join(names)
 
 
+def pairs(wanted: SourceObjects, state: SourceState) -> list[tuple[WantedTable, Table]]:
+    """Return each wanted table with what the database has. Raises KeyError for a missing one."""
+    return [(table, state.tables[table.schema, table.name]) for table in wanted.tables]
+
+
 def role_steps(wanted: SourceObjects, state: SourceState, verifier: str | None) -> Iterator[Step]:
     """Create the connector's login role, or give the existing one what it lacks."""
     role = state.names[wanted.role]
     replication = "" if state.hosted else " REPLICATION"
     password = f" PASSWORD '{verifier}'" if verifier else ""
-    if state.role_logs_in is None:
+    if not state.role_exists:
         then = "" if verifier else f"; then give it a password: \\password {role}"
         yield Step(
             # A DBA approves it: the role's SELECT rights cover less than that.
@@ -51,13 +58,12 @@ def role_steps(wanted: SourceObjects, state: SourceState, verifier: str | None) 
             missing=_may_make_role(state),
         )
     else:
-        changes = "" if state.role_logs_in else " LOGIN"
-        changes += "" if state.role_replicates else replication
-        if changes or password:
-            what = "A password of its own" if password and not changes else "What the connector's role must be able to"
-            yield Step(
-                purpose=what, statements=(f"ALTER ROLE {role}{changes}{password}",), missing=_may_make_role(state)
-            )
+        changes = ("" if state.role_logs_in else " LOGIN") + ("" if state.role_replicates else replication)
+        yield Step(
+            purpose="What the connector's role must be able to" if changes else "A password of its own",
+            statements=(f"ALTER ROLE {role}{changes}{password}",) if changes or password else (),
+            missing=_may_make_role(state),
+        )
     if state.hosted and not state.role_replicates:
         missing = None if state.grants_rds_replication else "grant rds_replication (be the RDS master user)"
         yield Step(purpose="It reads the log", statements=(f"GRANT rds_replication TO {role}",), missing=missing)
@@ -85,7 +91,7 @@ def _may_make_role(state: SourceState) -> str | None:
 def reading_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
     """Let the role read the tables, without columns left out, and all rows where row security is on."""
     role = state.names[wanted.role]
-    found = [(table, state.tables[table.schema, table.name]) for table in wanted.tables]
+    found = pairs(wanted, state)
     schemas = {table.schema_sql: table for _, table in found if not table.schema_usable}
     if schemas:
         foreign = [
@@ -102,27 +108,21 @@ def reading_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
     whole = [there.sql for table, there in found if not secret_columns(table, there) and not there.whole]
     statements = [f"GRANT SELECT ON\n    {lines(whole)}\nTO {role}"] if whole else []
     statements += [statement for grants in parted.values() for statement in grants]
-    if statements:
-        yield Step(
-            purpose="It may SELECT from these tables alone",
-            statements=tuple(statements),
-            missing=owners_agree(
-                [there for _, there in found if there.sql in {*whole, *parted}], state, "grant SELECT on"
-            ),
-        )
-    yield from _policies([there for _, there in found if there.row_security and not there.has_policy], wanted, state)
-
-
-def _policies(secured: list[Table], wanted: SourceObjects, state: SourceState) -> Iterator[Step]:
-    role, policy = state.names[wanted.role], f"{wanted.publication}_reads"
-    if secured:
-        yield Step(
-            purpose="Row security hides no row from its snapshots",
-            statements=tuple(
-                f"CREATE POLICY {quoted(policy)} ON {there.sql} FOR SELECT TO {role} USING (TRUE)" for there in secured
-            ),
-            missing=owners_agree(secured, state, "make policies on"),
-        )
+    granted = [there for _, there in found if there.sql in {*whole, *parted}]
+    yield Step(
+        purpose="It may SELECT from these tables alone",
+        statements=tuple(statements),
+        missing=owners_agree(granted, state, "grant SELECT on"),
+    )
+    secured = [there for _, there in found if there.row_security and not there.has_policy]
+    policy = quoted(f"{wanted.publication}_reads")
+    yield Step(
+        purpose="Row security hides no row from its snapshots",
+        statements=tuple(
+            f"CREATE POLICY {policy} ON {there.sql} FOR SELECT TO {role} USING (TRUE)" for there in secured
+        ),
+        missing=owners_agree(secured, state, "make policies on"),
+    )
 
 
 def secret_columns(table: WantedTable, there: Table) -> frozenset[str]:
@@ -170,10 +170,20 @@ def owners_agree(tables: list[Table], state: SourceState, action: str) -> str | 
 # No lock that every user may take covers a whole server: advisory locks are per database. If two sessions change a role
 # at once, PostgreSQL refuses the second as soon as the first has committed.
 
+# Another preparation of the same database waits. Arbitrary key.
+PREPARE_LOCK = 7_315_402
 PATIENCE_S = 60.0
 PAUSE_S = 0.05
 _OF_ROLES = re.compile(rb"(CREATE|ALTER) ROLE ")
 Result = TypeVar("Result")
+
+
+def preparing(parameters: Mapping[str, Any], work: Callable[[Cursor], Result]) -> Result:
+    """Run `work` in a transaction, with no other preparation of this database, and `again`. Raises LoadError."""
+    with transaction(parameters, failing="nothing was changed") as cursor:
+        cursor.execute("SET LOCAL search_path = pg_catalog")
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (PREPARE_LOCK,))
+        return again(cursor, lambda: work(cursor))
 
 
 def again(cursor: Cursor, work: Callable[[], Result]) -> Result:

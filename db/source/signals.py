@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 import psycopg2
 from psycopg2 import errors, sql
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract.table_names import listed
-from db.connecting import LoadError, explain, value
+from db.connecting import Cursor, LoadError, explain, value
 from db.source.inspection import read_tables
 
 # Maximum of rows that one signal names by their keys: a condition of some 100 KB.

@@ -1,4 +1,4 @@
--- What the outbox should say, as views. They are dropped and made anew when this file or the tables below them change
+-- What the outbox should say, as views. They are dropped and created again when this file or the tables below them change
 -- (docs/your-database/outbox.md). docs/decisions/0010 says why the outbox is built this way.
 
 -- What the outbox should say of an order itself. A view of its own, because most changes are of this part alone and each
@@ -47,8 +47,8 @@ BEGIN
 END
 $$;
 
--- What the outbox should say. Each document is a look-up of its own, so that whoever reads the row of one order, or
--- only one part of it, pays for that alone. Outer joins throughout: an order never vanishes for want of a partner.
+-- What the outbox should say. Each document is a look-up of its own, so that a reader of one order's row, or of only one
+-- part of it, pays for that alone. Outer joins throughout: an order never vanishes because a partner is missing.
 CREATE VIEW datalake.current_order_events AS
 SELECT
     h.order_id,

@@ -46,7 +46,7 @@ BEGIN
 END
 $$;
 
--- Make room for the views to be made anew. One that somebody else's view depends on stays, with an error.
+-- Make room for the views to be created again. One that somebody else's view depends on stays, with an error.
 CREATE OR REPLACE FUNCTION datalake.outbox_drop_views() RETURNS VOID
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$

@@ -1,14 +1,14 @@
 -- How a change reaches the outbox. At commit locks are taken in this order: tables, gate, outbox rows by order id. docs/decisions/0010
 -- says what that keeps away, and what not.
 --
--- What a change affects is a sum of PARTS of an outbox row, so that the rest needn't be assembled anew:
+-- What a change affects is a sum of PARTS of an outbox row, so that the rest needn't be assembled again:
 --   1  head      customer_id, dates, shipment
 --   2  lines     order_items, products
 --   4  partners  customer, employee, shipper
 --   8  existence the order may be gone
 --
--- Whoever calls outbox_enter, outbox_write and what these call has set search_path and plan_cache_mode: to set them again for each
--- call would cost a sale 7 % of its time.
+-- The callers of outbox_enter, outbox_write and what these call have set search_path and plan_cache_mode: to set them again for
+-- each call would cost a sale 7 % of its time.
 
 -- Whether this transaction sees no more than when it began (REPEATABLE READ, SERIALIZABLE). Then it can't know what the outbox
 -- should say: what it changed goes into the queue.
@@ -72,7 +72,8 @@ END
 $$;
 
 -- Keep apart, until they have committed, those who change what orders embed and those who make orders embed it: neither
--- sees what the other hasn't committed. Whoever changed orders only shares the gate; whoever edited embedded rows is alone.
+-- sees what the other hasn't committed. A transaction that only changed orders shares the gate; one that edited embedded rows is
+-- alone.
 CREATE OR REPLACE FUNCTION datalake.outbox_enter(alone BOOLEAN) RETURNS VOID
 LANGUAGE plpgsql
 AS $$
@@ -189,7 +190,7 @@ END
 $$;
 
 -- Bring parts of these orders' outbox rows up to date (two arrays in parallel). Rows are locked first, in order, in a
--- statement of their own: the statements after it then see whatever the lock's previous holder committed, and two
+-- statement of their own: the statements after it then see what the lock's previous holder committed, and two
 -- transactions that share orders wait for each other in turn.
 CREATE OR REPLACE FUNCTION datalake.outbox_write(order_ids INTEGER[], order_parts INTEGER[], touch BOOLEAN) RETURNS VOID
 LANGUAGE plpgsql
@@ -252,8 +253,8 @@ BEGIN
     IF changes IS NULL THEN
         RETURN NULL;
     END IF;
-    -- A head embeds nothing, and whoever changed one order's head holds its row in orders, so that nobody else writes this part:
-    -- no need of the gate, nor to lock first. The row is gone only if somebody deleted it by hand.
+    -- A head embeds nothing, and a transaction that changed one order's head holds its row in orders, so nobody else writes this
+    -- part: it needs neither the gate nor to lock first. The row is gone only if somebody deleted it by hand.
     IF all_parts = 1 AND NOT edits AND cardinality(changes) = 1 AND cardinality(changes[1].keys) = 1 THEN
         order_ids := changes[1].keys;
         IF datalake.outbox_write_parts(order_ids, 1, touch => FALSE) = 1
@@ -303,7 +304,7 @@ BEGIN
 END
 $$;
 
--- A constraint trigger can't be replaced, and to drop it would wait for whoever only reads the table, such as a dump.
+-- A constraint trigger can't be replaced, and to drop it would wait for those who only read the table, such as a dump.
 DO $$
 BEGIN
     IF NOT EXISTS (

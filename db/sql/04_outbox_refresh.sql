@@ -11,7 +11,7 @@ $$;
 
 -- Bring the next `size` orders up to date; returns how many it looked at, 0 when there is nothing left to do. Writes only
 -- rows that differ. Needs READ COMMITTED and a transaction of its own, so that nobody waits for more than one piece.
--- A row that is there needs no gate: under its lock it is computed from what is committed, and whoever commits later writes
+-- A row that is there needs no gate: under its lock it is computed from what is committed, and a later commit writes
 -- it again. A commit that waits for this and has what this wants goes on: the wait is shorter than deadlock_timeout, so this
 -- gives way.
 CREATE OR REPLACE FUNCTION datalake.outbox_refresh_step(size INTEGER) RETURNS INTEGER
@@ -59,7 +59,7 @@ BEGIN
 END
 $$;
 
--- Change the source's tables: run `ddl` while the views are away, make them anew, and note that every row has to be looked
+-- Change the source's tables: run `ddl` while the views are away, create them again, and note that every row has to be looked
 -- at again. Everything or nothing. Sales under way are waited for; those that come wait for moments.
 -- CALL datalake.usp_refresh_order_events() afterwards does the rest.
 CREATE OR REPLACE PROCEDURE datalake.usp_alter_source(ddl TEXT, patience INTERVAL DEFAULT '1 minute')

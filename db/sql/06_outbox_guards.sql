@@ -7,7 +7,7 @@ AS $$
 BEGIN
     RAISE EXCEPTION 'TRUNCATE of %.% is refused: the lake would never hear of it', TG_TABLE_SCHEMA, TG_TABLE_NAME
         USING ERRCODE = 'feature_not_supported',
-              HINT = 'To write the outbox anew: CALL datalake.usp_init_order_events() writes what differs, '
+              HINT = 'To write the outbox again: CALL datalake.usp_init_order_events() writes what differs, '
                      'DELETE FROM datalake.cdc_events before it also what doesn''t.';
 END
 $$;

@@ -44,7 +44,9 @@ class LogArrivals:
 
     def _has(self, position: str) -> bool:
         if position not in self._ends:
-            if not self._is_sent(position):
+            slot = self.slot(position)
+            # What the connector has confirmed is in the topics.
+            if slot is None or slot.behind_bytes is None or slot.behind_bytes > 0:
                 return False
             self._ends = {position: self.end()}
         end = self._ends[position]
@@ -56,15 +58,11 @@ class LogArrivals:
         # What the sink has landed meanwhile may be behind: so look again.
         return bool(self._consumed) and self._is_merged(end) and self.landed() >= end and self._is_merged(end)
 
-    def _is_sent(self, position: str) -> bool:
-        """Tell whether everything up to a log position is in the topics: the connector has confirmed it."""
-        slot = self.slot(position)
-        return slot is not None and slot.behind_bytes is not None and slot.behind_bytes <= 0
-
     def _is_merged(self, end: int) -> bool:
         """Tell whether the lake has all that has landed of the events before this offset."""
-        if not self._is_there(self._consumed):
-            # An offset says nothing about a recreated topic, which begins at 0.
+        found = self.s3.list_objects_v2(Bucket=self.bucket, Prefix=self.prefix + self._consumed, MaxKeys=1)
+        if "Contents" not in found:
+            # An offset says nothing about a recreated topic, which begins at 0, and has no object of the former one.
             return not self._lands_behind("")
         # Not every event becomes a line of an object: a tombstone doesn't. While changes continue, another object
         # always follows, and only the offset decides.
@@ -72,10 +70,6 @@ class LogArrivals:
 
     def _lands_behind(self, name: str) -> bool:
         return lands_behind(self.s3, self.bucket, self.prefix, name)
-
-    def _is_there(self, name: str) -> bool:
-        """Tell whether the landing has this object; it has none of a former topic."""
-        return "Contents" in self.s3.list_objects_v2(Bucket=self.bucket, Prefix=self.prefix + name, MaxKeys=1)
 
 
 @dataclass

@@ -116,7 +116,6 @@ def reconcile_tables(
 
 @contextlib.contextmanager
 def _bars(console: Console) -> Iterator[OnProgress]:
-    """Show a progress bar per side of the table being compared; nothing without a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         tasks: dict[tuple[str, str], TaskID] = {}

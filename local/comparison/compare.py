@@ -5,6 +5,7 @@ Differing rows are compared again until they are proven not to be late, at most 
 that they wait for runs on the same database, and maybe on the same machine (docs/decisions/0003).
 """
 
+import contextlib
 import math
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -13,14 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from local.comparison.lake import LakeLook
+from local.comparison.notes import REST, noting
 from local.comparison.rows import CHUNK_BITS, ComparedTable, RowFilter, Sum, differing, join, split
 from local.comparison.source import look
-from local.comparison.suspects import DIFFERENT, EXTRA, LATE, MISSING, Suspects, suspects
+from local.comparison.suspects import KINDS, LATE, Suspects, suspects
 from local.look.lake import again
 
 WAIT_BETWEEN_LOOKS_S = 0.5
-# Rest after a pass, and after asking how far the lake is: this many times as long as that took.
-REST = 50
+# The longest rest after asking how far the lake is; otherwise it is REST times as long as that took.
 LONGEST_REST_S = 5.0
 SHOWN_ROWS = 5
 # Maximum repair attempts.
@@ -32,9 +33,6 @@ ROWS_PER_CHUNK = 500
 TIDIED_ROWS = 2_000
 # For more keys, the table is scanned.
 LOOKED_UP_ROWS = 50_000
-# Up to this many rows, what the source has meanwhile is remembered, too: the lake shows rows that always change as they
-# were a moment ago.
-REMEMBERED_ROWS = 100
 
 # Gets a pass's progress: the table, the side being read, rows read, and their estimate.
 OnProgress = Callable[[str, str, int, int], None]
@@ -134,7 +132,6 @@ class _Run:
 
 
 def _rested(began: float) -> float:
-    """Return until when to rest after what began then and has just ended."""
     now = time.monotonic()
     return now + REST * (now - began)
 
@@ -163,19 +160,17 @@ def comparing(
         if events := lake.other_events:
             notes += (f"{events:,} events in the lake are updates or deletes, and only inserts can be compared",)
         repaired = (yield from _settle_and_repair(run, chosen, repair)) if chosen.chunks else 0
+        counts: dict[str, Any] = {kind: found.count(condition) for kind, condition in KINDS.items()}
         return replace(
             first,
             # The differences were on their way: the lake has all of that position.
             lake_rows=first.lake_rows if found.count() else first.source_rows,
             repaired=repaired,
-            missing=found.count(MISSING),
-            extra=found.count(EXTRA),
-            different=found.count(DIFFERENT),
-            late=found.count(LATE),
             shown=tuple(_shown(run)),
             notes=notes,
             looks=found.looks + 1,
             seconds=time.monotonic() - started,
+            **counts,
         )
 
 
@@ -198,18 +193,14 @@ def same_rows(parameters: Mapping[str, Any], table: ComparedTable, keys: Sequenc
 
 
 def _settle_and_repair(run: _Run, chosen: RowFilter, repair: Repair | None) -> _Settling:
-    """Compare until nothing differs or the differences are proven, and again after each repair.
-
-    Return the number of rows that differed and are now equal: a row that was read again and still differs isn't
-    repaired.
-    """
+    """Return how many rows differed and are now equal: one that was read again and still differs isn't repaired."""
     yield from _settle(run, chosen)
     differing = run.suspects.count("proven")
     for _ in range(REPAIRS):
         if repair is None or not run.suspects.count("proven"):
             break
         repair(run.suspects, run.lake)
-        run.passed = run.read_after = run.suspects.begin_anew()
+        run.passed = run.read_after = run.suspects.begin_again()
         run.awaited = None
         # Always in Python's spelling: otherwise differences that only Python found would count as repaired.
         yield from _settle(run, run.suspects.chosen(LOOKED_UP_ROWS), tidied=True)
@@ -218,7 +209,6 @@ def _settle_and_repair(run: _Run, chosen: RowFilter, repair: Repair | None) -> _
 
 @again
 def _sums(run: _Run) -> tuple[TableComparison, RowFilter]:
-    """Compare the chunks' sums; return the counts and the differing chunks."""
     table = run.table
     with look(run.parameters, table) as source, ThreadPoolExecutor(1) as pool:
         estimate = source.estimate()
@@ -256,10 +246,7 @@ def _counter(run: _Run, side: str, estimate: int) -> Callable[[int], None]:
 
 
 def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> _Settling:
-    """Compare the rows of the differing chunks, and those that still differ again, until all are settled.
-
-    Returns how many differ in the end; the last pass over them is in Python's spelling.
-    """
+    """Compare until all rows are settled; return how many differ in the end, after a last pass in Python's spelling."""
     deadline = time.monotonic() + run.timeout_s
     count = _look(run, chosen, tidied=tidied)
     while count:
@@ -269,7 +256,7 @@ def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> _Settling:
             break
         few = count <= TIDIED_ROWS
         if tidied or not (few or done):
-            yield from _rest(run, deadline, remembers=tidied and count <= REMEMBERED_ROWS)
+            yield from _rest(run, deadline, notes=tidied)
         tidied = few or done
         count = _look(run, run.suspects.chosen(LOOKED_UP_ROWS), tidied=tidied)
     if run.arrivals is None:
@@ -277,16 +264,12 @@ def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> _Settling:
     return count
 
 
-def _rest(run: _Run, deadline: float, *, remembers: bool) -> Iterator[None]:
+def _rest(run: _Run, deadline: float, *, notes: bool) -> Iterator[None]:
     """Wait until the lake has what is awaited; without that, until the next pass is due."""
-    yield
-    remember_at = 0.0
-    while (began := time.monotonic()) < min(run.look_at, deadline) and not run.arrived():
-        if remembers and began >= remember_at:
-            with look(run.parameters, run.table) as source:
-                run.suspects.remember(source, run.suspects.chosen(REMEMBERED_ROWS))
-            remember_at = _rested(began)
+    with noting(run.suspects, run.parameters, run.table) if notes else contextlib.nullcontext():
         yield
+        while time.monotonic() < min(run.look_at, deadline) and not run.arrived():
+            yield
 
 
 @again
@@ -305,8 +288,7 @@ def _look(run: _Run, chosen: RowFilter, *, tidied: bool) -> int:
 
 
 def _shown(run: _Run) -> Iterator[Difference]:
-    kinds = {"missing": MISSING, "extra": EXTRA, "different": DIFFERENT, "late": LATE}
-    found = {kind: run.suspects.some(condition, SHOWN_ROWS) for kind, condition in kinds.items()}
+    found = {kind: run.suspects.some(condition, SHOWN_ROWS) for kind, condition in KINDS.items()}
     columns = _columns_that_differ(run, [key for keys in found["different"].values() for key in keys])
     names = [column.name for column in run.table.keys] or ["row's hash"]
     for kind, rows in found.items():

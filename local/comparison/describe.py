@@ -110,7 +110,6 @@ def describe(wanted: Compared, database: Database, *, salt: str = "") -> Compare
 
 
 def _rows_of(entry: CapturedTableSettings, table: Table) -> str | None:
-    """Write the FROM item of a query-based entry that isn't just one table."""
     if entry.query is not None:
         return f"({entry.query}\n)"
     if entry.is_queried and (table.has_children or table.kind not in ("table", "partitioned table")):
@@ -167,10 +166,7 @@ def _column(column: Column, kind: Carried, called: str, *, hashed: bool) -> Comp
 
 
 def _hash_digits(column: Column) -> int:
-    """Return how many digits of the hash are kept: Debezium 3.7's MaskStrings cuts it to the column's length.
-
-    It hashes only values that it holds as text.
-    """
+    """Return to how many digits Debezium 3.7's MaskStrings cuts a hash: the column's length. It hashes only texts."""
     limited = column.type.name in ("varchar", "bpchar") and column.modifier > _HEADER
     return min(column.modifier - _HEADER, _DIGITS) if limited else _DIGITS
 
@@ -189,7 +185,6 @@ def _value_sql(kind: Carried, type_text: str) -> str | None:
 
 
 def _tidy(kind: Carried) -> Callable[[str], str]:
-    """Return the function that brings two spellings of a value together."""
     meaning = kind.avro.get("connect.name") if isinstance(kind.avro, Mapping) else None
     if meaning == _JSON:
         return _canonical_json
@@ -199,7 +194,6 @@ def _tidy(kind: Carried) -> Callable[[str], str]:
 
 
 def _canonical_json(text: str) -> str:
-    """Write a JSON document the same way whatever its spelling."""
     try:
         parsed = json.loads(text, parse_float=_json_number, parse_int=_json_number)
         return json.dumps(parsed, sort_keys=True)

@@ -37,10 +37,7 @@ INSERTS = (READ, CREATE)
 
 
 def differs_in_spark(lake: Lake) -> str | None:
-    """Return one line when Spark and hudi-rs read different rows of a merge-on-read table; None when they agree.
-
-    Raises LakeError when one of them can't read it.
-    """
+    """Return one line when Spark and hudi-rs read different rows of a merge-on-read table. Raises LakeError."""
     columns = [name for name in lake.schema().names if not name.startswith("_hoodie_commit")]
     for _ in range(ATTEMPTS):
         commit = lake.last_commit()
@@ -75,7 +72,6 @@ def _read_by_spark(lake: Lake, columns: list[str]) -> tuple[int, int]:
 
 
 def _sum(schema: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch], columns: list[str]) -> tuple[int, int]:
-    """Return the row count and the sum of the rows' hashes."""
     kinds = pyarrow.schema([schema.field(name).with_nullable(True) for name in columns])
     reader = pyarrow.RecordBatchReader.from_batches(kinds, (fitted(batch, kinds) for batch in batches))
     with duckdb.connect() as engine:
@@ -193,10 +189,7 @@ def chunk_sql(hash_: str, bits: int) -> str:
 
 
 def _python_rows(table: pyarrow.Table) -> list[dict[str, Any]]:
-    """Return a table's rows, dates as days and instants as microseconds since 1970 (see contract.events).
-
-    Python's dates only cover the years 1 to 9999; PostgreSQL's go beyond.
-    """
+    """Return rows with days and microseconds since 1970: Python's dates end at year 9999, PostgreSQL's go beyond."""
     for index, field in enumerate(table.schema):
         if pyarrow.types.is_date32(field.type):
             numbers = table.column(index).cast(pyarrow.int32())

@@ -89,7 +89,6 @@ def _look(parameters: Any, keys: list[int] | None) -> tuple[TableComparison, lis
 
 
 def _columns(cursor: Any) -> list[str]:
-    """Name the columns to compare, without the key. Raises PlatformError when there is no outbox."""
     cursor.execute(
         "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnum > 0 AND attname <> %s"
         " ORDER BY attnum",
@@ -101,7 +100,6 @@ def _columns(cursor: Any) -> list[str]:
 
 
 def _differences(columns: list[str]) -> str:
-    """Write the query for differences: the key, the kind, and the columns of a row that both have."""
     changed = ", ".join(f"CASE WHEN v.{name} IS DISTINCT FROM e.{name} THEN '{name}' END" for name in columns)
     chosen = f"WHERE %(keys)s::int[] IS NULL OR {KEY} = ANY (%(keys)s::int[])"
     return (
@@ -157,10 +155,7 @@ def _reasons(platform: Platform) -> tuple[Problem, ...]:
 def reconcile_platform(
     console: Console, platform: Platform, *, tables: Sequence[str] = (), repair: bool, timeout_s: float
 ) -> bool:
-    """Compare the pipeline's tables, or those of these names; tell whether they are equal in the end.
-
-    Raises PlatformError, LoadError and SettingsFileError, each with one line.
-    """
+    """Compare all tables or these; tell whether all are equal. Raises PlatformError, LoadError, SettingsFileError."""
     pipeline = platform.services.pipeline
     if repair:
         # Without these services nothing can be queried and nothing arrives.
@@ -182,10 +177,9 @@ def compare_platform(platform: Platform, *, timeout_s: float = 60.0) -> list[Tab
 
 
 def _repairs(console: Console, platform: Platform, timeout_s: float) -> Repairs:
-    """Return the repair for each table, by capture mode."""
     source, say = platform.source, partial(put, console)
     if platform.services.pipeline.is_queried:
-        return lambda _wanted: repair_of_queried(lambda: _read_anew(platform), say)
+        return lambda _wanted: repair_of_queried(lambda: _read_all(platform), say)
     channel = channel_of(platform, timeout_s=Wanted.timeout_s, say=say)
 
     def resnapshot(where: str) -> None:
@@ -199,7 +193,7 @@ def _repairs(console: Console, platform: Platform, timeout_s: float) -> Repairs:
     return repair
 
 
-def _read_anew(platform: Platform) -> None:
+def _read_all(platform: Platform) -> None:
     # Keeps the supervisor from starting the job as well.
     with platform.lock.held():
-        cast(QueriedPipeline, platform.pipeline).read_anew()
+        cast(QueriedPipeline, platform.pipeline).read_again()

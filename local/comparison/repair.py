@@ -72,10 +72,10 @@ def repair_of_outbox(
     """Return the outbox's repair: re-snapshots of rows by a condition, which also delete what only the lake has."""
     [key] = wanted.entry.key
 
-    def write_anew(keys: Iterable[Key]) -> None:
+    def write_again(keys: Iterable[Key]) -> None:
         resnapshot(condition_of(key, keys))
 
-    return repair_by_key(parameters, write_anew, write_anew, say)
+    return repair_by_key(parameters, write_again, write_again, say)
 
 
 def condition_of(key: str, keys: Iterable[Key]) -> str:
@@ -83,14 +83,14 @@ def condition_of(key: str, keys: Iterable[Key]) -> str:
     return f"{key} IN ({', '.join(str(int(value)) for (value,) in keys)})"
 
 
-def repair_of_queried(read_anew: Callable[[], None], say: Say, *, timeout_s: float = TIMEOUT_S) -> Repair:
-    """Return a table's repair; `read_anew` starts the job so that it reads everything. It raises PlatformError."""
+def repair_of_queried(read_all: Callable[[], None], say: Say, *, timeout_s: float = TIMEOUT_S) -> Repair:
+    """Return a table's repair; `read_all` starts the job so that it reads everything. It raises PlatformError."""
 
     def repair(suspects: Suspects, lake: LakeLook) -> None:
         table, count = lake.table, suspects.count(IN_THE_SOURCE) + suspects.count(EXTRA)
         before = table.lake.last_commit()
         say(f"{table.title}: {count:,} rows differ, so the job reads the whole table again")
-        read_anew()
+        read_all()
         deadline = time.monotonic() + timeout_s
         while table.lake.last_commit() in (None, before):
             if time.monotonic() > deadline:

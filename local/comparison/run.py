@@ -69,7 +69,6 @@ def with_reasons(client: "S3Client | None", lake: Lake, found: TableComparison) 
 
 
 def _event(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a quarantined event; without fields where it isn't a JSON object."""
     with contextlib.suppress(ValueError):
         if isinstance(event := json.loads(entry.get("text") or "null"), dict):
             return event
@@ -127,7 +126,6 @@ def compare_tables(
 
 
 def _in_one_line(wanted: Compared, comparison: Comparing) -> Comparing:
-    """Run a table's comparison; what keeps it from being compared becomes its result."""
     started = time.monotonic()
     try:
         found = yield from comparison
@@ -139,7 +137,6 @@ def _in_one_line(wanted: Compared, comparison: Comparing) -> Comparing:
 
 
 def _round(waiting: list[Comparing]) -> Iterator[TableComparison]:
-    """Continue each table once."""
     next_s = time.monotonic() + WAIT_BETWEEN_LOOKS_S
     yield from _continued(waiting, list(waiting))
     if waiting:
@@ -147,7 +144,6 @@ def _round(waiting: list[Comparing]) -> Iterator[TableComparison]:
 
 
 def _continued(waiting: list[Comparing], some: Sequence[Comparing]) -> Iterator[TableComparison]:
-    """Continue some tables; remove finished ones from the list."""
     for one in some:
         if (found := step(one)) is not None:
             waiting.remove(one)

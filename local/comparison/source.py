@@ -7,13 +7,13 @@ of some thousand pages, and results come through a cursor.
 # ruff: noqa: S608  # names are quoted; what isn't a name is a number or goes through mogrify
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg2
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
-from psycopg2.extensions import cursor as Cursor  # noqa: N812
 
 from contract.column_types.canonical import SOURCE_SETTINGS
 from local.comparison.rows import (
@@ -73,8 +73,7 @@ class SourceLook:
         self._table = table
         self._cursors = 0
         with connection.cursor() as cursor:
-            for name, value in SETTINGS.items():
-                cursor.execute(f"SET LOCAL {name} = %s", [value])
+            cursor.execute("SELECT set_config(k, v, true) FROM json_each_text(%s) AS s (k, v)", [json.dumps(SETTINGS)])
             cursor.execute(
                 "SELECT (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()"
                 " ELSE pg_current_wal_insert_lsn() END)::text,"
@@ -82,15 +81,12 @@ class SourceLook:
                 [table.rows_of is None, table.relation],
             )
             self.position, whole = cursor.fetchone() or ("", False)
-            if table.rows_of is None and self._shows_all(cursor):
-                cursor.execute("SET LOCAL row_security = on")
+            if table.rows_of is None:
+                cursor.execute(_SHOWS_ALL, [table.relation, [part.oid for part in _parts(connection, table)]])
+                if cursor.fetchone() == (True,):
+                    cursor.execute("SET LOCAL row_security = on")
         # System columns require SELECT on the whole table; a row's hash is nearly as precise.
         self._version = "t.xmin::text" if whole else source_sha256(table.source_row)
-
-    def _shows_all(self, cursor: Cursor) -> bool:
-        within = [part.oid for part in _parts(self._connection, self._table)]
-        cursor.execute(_SHOWS_ALL, [self._table.relation, within])
-        return cursor.fetchone() == (True,)
 
     def cancel(self) -> None:
         """Cancel another thread's running query, which raises psycopg2's QueryCanceled."""
@@ -270,13 +266,21 @@ class SourceLook:
                 yield batch
 
 
-@contextlib.contextmanager
-def look(parameters: Mapping[str, Any], table: ComparedTable) -> Iterator[SourceLook]:
-    """Open a transaction that sees one state of the table. Raises psycopg2.Error."""
+def looks(parameters: Mapping[str, Any], table: ComparedTable) -> Generator[SourceLook, None, None]:
+    """Yield one state of the table after another; each transaction ends before the next. Raises psycopg2.Error."""
     with contextlib.closing(psycopg2.connect(**parameters)) as connection:
         connection.set_client_encoding("UTF8")
         connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
-        yield SourceLook(connection, table)
+        while True:
+            yield SourceLook(connection, table)
+            connection.rollback()
+
+
+@contextlib.contextmanager
+def look(parameters: Mapping[str, Any], table: ComparedTable) -> Iterator[SourceLook]:
+    """Open a transaction that sees one state of the table. Raises psycopg2.Error."""
+    with contextlib.closing(looks(parameters, table)) as states:
+        yield next(states)
 
 
 def _chunk(hash_: str, bits: int) -> str:
@@ -300,7 +304,6 @@ def _steps(connection: Connection, table: ComparedTable) -> Iterator[str]:
 
 
 def _parts(connection: Connection, table: ComparedTable) -> list[_Part]:
-    """Return the relations that hold the rows: the table, or its partitions."""
     tree = "SELECT relid FROM pg_partition_tree(%s::regclass) WHERE isleaf" if table.partitioned else ""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -10,7 +10,7 @@ read.
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ EXTRA = f"(proven AND source = '{ABSENT}')"
 DIFFERENT = f"(proven AND lake <> '{ABSENT}' AND source <> '{ABSENT}')"
 IN_THE_SOURCE = f"({MISSING} OR {DIFFERENT})"
 LATE = "NOT proven"
+KINDS = {"missing": MISSING, "extra": EXTRA, "different": DIFFERENT, "late": LATE}
 _TABLES = (
     f"{WANTED} (key VARCHAR)",
     "versions (form VARCHAR, id VARCHAR, state VARCHAR)",
@@ -40,7 +41,7 @@ _TABLES = (
     "steady (key VARCHAR, version VARCHAR, since INTEGER)",
 )
 _BOTH = "both_now"
-_STATE = "SELECT id, concat(count(*), ':', string_agg(DISTINCT hash, ',' ORDER BY hash)) AS state FROM {} GROUP BY id"
+_STATE = "concat(count(*), ':', string_agg(DISTINCT hash, ',' ORDER BY hash)) AS state"
 
 
 class Suspects:
@@ -74,10 +75,15 @@ class Suspects:
             self._prove(passed)
         return self.count()
 
-    def remember(self, source: SourceLook, chosen: RowFilter) -> None:
-        """Remember what the source has of the suspected rows, in Python's spelling, until the lake is read again."""
-        self._read_source(source, chosen, tidied=True)
-        self.engine.execute(f"INSERT INTO versions SELECT 'tidied', id, state FROM ({_STATE.format('source_now')})")
+    def remember(self, states: Collection[tuple[str, tuple[str, ...]]]) -> None:
+        """Remember states that the source had since the last pass, in Python's spelling: a row's id and hashes."""
+        occurrences = [(number, id_, hash_) for number, (id_, hashes) in enumerate(states) for hash_ in hashes]
+        if occurrences:
+            numbers, ids, all_hashes = zip(*occurrences, strict=True)
+            self.engine.register("noted", pyarrow.table({"n": numbers, "id": ids, "hash": all_hashes}))
+            states_of = f"SELECT n, id, {_STATE} FROM noted GROUP BY n, id"
+            self.engine.execute(f"INSERT INTO versions SELECT 'tidied', id, state FROM ({states_of})")
+            self.engine.unregister("noted")
 
     def _read_source(self, source: SourceLook, chosen: RowFilter, *, tidied: bool) -> None:
         self.engine.execute("DELETE FROM source_now")
@@ -87,7 +93,6 @@ class Suspects:
             self.engine.execute(f"DELETE FROM source_now WHERE key NOT IN (SELECT key FROM {WANTED})")
 
     def _want(self, query: str, **parameters: Any) -> None:
-        """Replace the suspected keys by those of a query."""
         self.engine.execute(f"CREATE OR REPLACE TABLE {WANTED} AS {query}", parameters)
 
     def _read_lake(self, lake: LakeLook, chosen: RowFilter, *, tidied: bool) -> None:
@@ -136,11 +141,8 @@ class Suspects:
         """Treat all differences as real: the lake's progress is unknown, and the time is over."""
         self.engine.execute("UPDATE states SET proven = true")
 
-    def begin_anew(self) -> int:
-        """Suspect all differing rows again, and forget since when they were unchanged: a repair may change the lake.
-
-        Return the last pass's number.
-        """
+    def begin_again(self) -> int:
+        """Suspect all differing rows again: a repair may change the lake. Return the last pass's number."""
         self.engine.execute("DELETE FROM steady")
         self._want_differing()
         return self.looks
@@ -150,7 +152,8 @@ class Suspects:
         self.engine.execute(
             "INSERT INTO states"
             " SELECT coalesce(s.id, l.id), coalesce(s.state, $absent), coalesce(l.state, $absent), false"
-            f" FROM ({_STATE.format('source_now')}) AS s FULL JOIN ({_STATE.format('lake_now')}) AS l ON s.id = l.id"
+            f" FROM (SELECT id, {_STATE} FROM source_now GROUP BY id) AS s"
+            f" FULL JOIN (SELECT id, {_STATE} FROM lake_now GROUP BY id) AS l ON s.id = l.id"
             " WHERE s.state IS DISTINCT FROM l.state",
             {"absent": ABSENT},
         )
@@ -202,7 +205,6 @@ class Suspects:
 
 @contextlib.contextmanager
 def suspects() -> Iterator[Suspects]:
-    """Create temporary storage for a table's keys."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": MEMORY,
         "threads": THREADS,

@@ -17,7 +17,7 @@ from contract.errors import UserError
 from contract.events import CREATE, DELETE, UPDATE
 from local.console import megabytes
 from local.dashboard.changes import SHOWN, Change, Row, change, text
-from local.look.lake import Lake, LakeError, readable
+from local.look.lake import Lake, LakeError, oldest_readable
 from local.query.query import COMMIT, KEY
 from local.state.history import Commit, Commits
 
@@ -69,11 +69,9 @@ class CommitChanges:
             why, key = (("", "", f"not read: {error}"),), f"rows: {_rows(commit):,}"
             return [Change(table=self._table, what="written", key=key, at=at, columns=why)]
         return [
-            change(self._table, one, self._key_of(after or before), at, before, after) for one, before, after in found
+            change(self._table, one, {name: (after or before or {}).get(name) for name in self._key}, at, before, after)
+            for one, before, after in found
         ]
-
-    def _key_of(self, row: Row | None) -> Row:
-        return {name: (row or {}).get(name) for name in self._key}
 
 
 def read_versions(lake: Lake, *, since: str, instant: str) -> list[tuple[str, Row | None, Row | None]]:
@@ -99,7 +97,7 @@ def read_versions(lake: Lake, *, since: str, instant: str) -> list[tuple[str, Ro
             gone |= _texts(batch.filter(pc.invert(pc.is_in(of_batch, there))), SHOWN - len(gone))
     finally:
         # After the reads: the cleaner may run in between, and is then what a read fails of.
-        if readable(lake).oldest > since:
+        if oldest_readable(lake) > since:
             raise UnreadError("the files before it are cleaned")
     written = [(UPDATE if key in before else CREATE, before.get(key), row) for key, row in after.items()]
     return [*written, *((DELETE, row, None) for row in gone.values())][:SHOWN]

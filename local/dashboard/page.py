@@ -82,7 +82,6 @@ def _refuse(reason: str) -> None:
 
 
 def header(pipeline: str) -> Show:
-    """Add the pipeline's name and state and the switch for light and dark, which every page has."""
     with ui.element("header"):
         with Text("h1"):
             ui.link(f"Pipeline {pipeline}", "/")
@@ -104,7 +103,6 @@ def header(pipeline: str) -> Show:
 
 
 def overview() -> Iterator[Show]:
-    """Create the elements of one viewer's overview."""
     yield redrawn(PROBLEMS, lambda picture: picture.found.problems, _draw_problem, "ul")
     yield redrawn(STAGES, texts.stages, _draw_stage, "ol")
     yield grid(TABLES, texts.TABLES, texts.table_rows, NO_LOOK, has_filter=True)
@@ -116,7 +114,6 @@ def overview() -> Iterator[Show]:
 
 
 def table_page(name: str) -> Iterator[Show]:
-    """Create the elements of one viewer's page of a table."""
     Text("h2", name).classes("title")
     ui.link("all tables", "/")
     yield grid(FACTS, texts.FACTS, partial(texts.facts, name), NO_LOOK)
@@ -144,7 +141,6 @@ def _draw_stage(stage: texts.StageTexts) -> None:
 
 
 def charts() -> Show:
-    """Add the charts over time."""
     drawn, shown = list[ui.echart](), None
     with section(SPEED), ui.element("div").classes("pair"):
         for title, options in texts.time_charts(()).items():
@@ -166,7 +162,6 @@ def charts() -> Show:
 
 
 def services() -> Show:
-    """Add the services."""
     with section(SERVICES):
         place = ui.element("div")
     parts: dict[str, Service] = {}

@@ -41,7 +41,6 @@ def plain(text: str) -> str:
 
 
 def css_class(word: str) -> str:
-    """Return the class that colours a state."""
     return word.replace(" ", "-")
 
 

@@ -81,7 +81,6 @@ def _stage(stage: Stage, texts: Sequence[str], problem: Problem | None) -> Stage
 
 
 def stage_word(stage: Stage) -> str:
-    """Return the state of a stage that isn't broken."""
     if stage.position is None:
         return UNKNOWN
     if (stage.lag_s or 0) > LATE_S:
@@ -132,7 +131,6 @@ def _type(found: Any) -> str:
 
 
 def commits(name: str, picture: Picture) -> Cells:
-    """Return a table's last commits, the newest first."""
     newest = reversed(picture.commits.get(name, ())[-TIMELINE_LINES:])
     return [(moment(one.at), one.inserted, one.updated, one.deleted) for one in newest]
 
@@ -147,19 +145,16 @@ def errors(picture: Picture) -> Rows:
 
 
 def newest_changes(picture: Picture) -> Rows:
-    """Return the newest changes of all tables."""
     found = (one for of_table in picture.changes.values() for one in of_table)
     newest = sorted(found, key=lambda one: one.at or 0, reverse=True)[:CHANGES_SHOWN]
     return [(time, change.table, *cells) for change in newest for time, *cells in _change_rows(change)]
 
 
 def changes(name: str, picture: Picture) -> Rows:
-    """Return a table's last changes."""
     return [row for change in picture.changes.get(name, ()) for row in _change_rows(change)]
 
 
 def _change_rows(change: Change) -> Rows:
-    """Return a row per changed column; each begins with the time as its head."""
     what = [(change.what, change.key), *[("", "")] * len(change.columns)]
     return [(clock(change.at), *first, *column) for first, column in zip(what, change.columns, strict=False)]
 

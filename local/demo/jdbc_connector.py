@@ -4,7 +4,6 @@ No package registry has one, so it runs only where JDBC_PLUGIN names a release. 
 from the same pipeline; what they have sent in the end is compared with the source.
 """
 
-import contextlib
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -12,12 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psycopg2
-import psycopg2.extras
 from rich.console import Console
 
 from local.demo.display import Display, print_counts
-from local.demo.watch import rows_of
+from local.demo.watch import rows_of, source_cursor
 from local.errors import PlatformError
 from local.look.topic import Topic
 from local.platform.platform import Platform
@@ -71,8 +68,8 @@ class JdbcConnector:
         with display.step("kafka and connect") as note:
             platform.processes.run(kafka)
             platform.processes.run(connect)
-            note("beside it")
-        with display.step("a JDBC connector beside it") as note:
+            note("alongside")
+        with display.step("a JDBC connector alongside") as note:
             for name, configuration in self._sources(platform, connect).items():
                 connect.api.put_connector(name, configuration)
                 self._names.append(name)
@@ -153,7 +150,7 @@ def compared(
 def print_polled(console: Console, called: str, found: list[Polled]) -> None:
     columns = ("topic", "records", "missing", "stale", "too many")
     rows = ((one.topic, one.records, one.missing, one.stale, one.extra) for one in found)
-    print_counts(console, f"beside it: {called}", columns, rows)
+    print_counts(console, f"alongside: {called}", columns, rows)
 
 
 def _same(row: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
@@ -167,8 +164,6 @@ def _records(topic: Topic) -> list[Mapping[str, Any]]:
 
 
 def _rows(platform: Platform, entry: CapturedTableSettings) -> dict[Any, Mapping[str, Any]]:
-    connection = psycopg2.connect(**platform.source)
-    by_name = psycopg2.extras.RealDictCursor
-    with contextlib.closing(connection), connection, connection.cursor(cursor_factory=by_name) as cursor:
+    with source_cursor(platform.source) as cursor:
         cursor.execute(f"SELECT * FROM {rows_of(entry)}")
-        return {row[entry.key[0]]: row for row in cursor.fetchall()}
+        return {row[entry.key[0]]: dict(row) for row in cursor.fetchall()}

@@ -60,21 +60,6 @@ class Proof:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Summary:
-    """The proof, the total seconds, and each step's from the source commit to the queryable row in the lake."""
-
-    proof: Proof
-    seconds_total: float
-    steps: Mapping[str, float]
-
-    def write(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        steps = [{"name": name, "seconds_to_lake": seconds} for name, seconds in self.steps.items()]
-        entries = {**self.proof.counts, **self.proof.more, "seconds_total": self.seconds_total, "steps": steps}
-        path.write_text(json.dumps(entries, indent=2) + "\n")
-
-
-@dataclass(frozen=True, kw_only=True)
 class WalkThrough:
     """A walk-through: a platform, its changes, and the final proof.
 
@@ -89,12 +74,13 @@ class WalkThrough:
 
     @property
     def folder(self) -> Path:
-        """Its default folder."""
         return BUILD / self.name
 
 
-def run(walk: WalkThrough, console: Console, folder: Path) -> Summary:
-    """Run all of it on a platform of its own in `folder`, stop the platform again, and return the summary.
+def run(walk: WalkThrough, console: Console, folder: Path) -> tuple[Proof, float]:
+    """Run all of it on a platform of its own in `folder`, stop that, and return the proof and the seconds it took.
+
+    summary.json in `folder` says the same, and each step's seconds from the source commit to the lake's queryable row.
 
     Raises PlatformError and its subclasses when the platform doesn't start, NotArrivedError when a change gets lost.
     """
@@ -110,9 +96,10 @@ def run(walk: WalkThrough, console: Console, folder: Path) -> Summary:
             proof = walk.prove(platform, display)
         finally:
             platform.down(display.progress)
-    summary = Summary(proof=proof, steps=steps, seconds_total=round(time.monotonic() - started, 1))
-    summary.write(folder / "summary.json")
-    return summary
+    seconds = round(time.monotonic() - started, 1)
+    summary = {**proof.counts, **proof.more, "seconds_total": seconds, "steps": steps}
+    (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+    return proof, seconds
 
 
 def _start(platform: Platform, display: Display) -> float:
@@ -129,18 +116,17 @@ def _start(platform: Platform, display: Display) -> float:
     return loaded
 
 
-def _walk_through(walk: WalkThrough, watch: Watch, display: Display) -> dict[str, float]:
-    """Wait for the initial load, then make each change and watch it arrive."""
+def _walk_through(walk: WalkThrough, watch: Watch, display: Display) -> list[dict[str, str | float]]:
     with display.step("initial load") as note:
-        rows, seconds = watch.initial_load(timeout_s=INITIAL_LOAD_TIMEOUT_S, on_count=note)
+        rows, seconds = watch.initial_load(timeout_s=INITIAL_LOAD_TIMEOUT_S)
         note(f"{rows:,} rows in the lake")
-    steps = {"initial load": round(seconds, 1)}
+    steps: list[dict[str, str | float]] = [{"name": "initial load", "seconds_to_lake": round(seconds, 1)}]
     for change in walk.changes:
         with display.step(change.name) as note:
             arrival = watch.make(change, timeout_s=CHANGE_TIMEOUT_S)
             note(f"in the lake after {arrival.seconds:.1f} s")
         display.arrival(arrival)
-        steps[change.name] = round(arrival.seconds, 1)
+        steps.append({"name": change.name, "seconds_to_lake": round(arrival.seconds, 1)})
     return steps
 
 
@@ -154,7 +140,6 @@ def compare(platform: Platform, display: Display) -> Proof:
 
 
 def prove_orders(platform: Platform, display: Display) -> Proof:
-    """Reconcile, and count the change events."""
     proof = compare(platform, display)
     for one in proof.found:
         print_comparison(display.console, one)
@@ -185,17 +170,12 @@ def _sent(jdbc: JdbcConnector, platform: Platform, display: Display) -> dict[str
 
 
 ORDERS_DEMO = WalkThrough(name="demo", options=PlatformOptions(), changes=ORDER_CHANGES, prove=prove_orders)
-PLACES_DEMO = WalkThrough(
-    name="demo-query",
-    options=PlatformOptions(pipeline=PIPELINE),
-    changes=PLACE_CHANGES,
-    prove=prove_places,
-)
 
 
 def places_demo(*, dump: Path | None = None, release: Path | None = None) -> WalkThrough:
     """Return the walk-through on a dump's rows or generated ones; with a JDBC connector alongside, if given."""
-    walk = replace(PLACES_DEMO, options=replace(PLACES_DEMO.options, dump=dump))
+    options = PlatformOptions(pipeline=PIPELINE, dump=dump)
+    walk = WalkThrough(name="demo-query", options=options, changes=PLACE_CHANGES, prove=prove_places)
     if release is None:
         return walk
     jdbc = JdbcConnector(release)

@@ -9,7 +9,6 @@ from typing import Any
 
 import psycopg2
 import psycopg2.extras
-from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from local.comparison.compare import same_rows
 from local.comparison.describe import describe
@@ -62,25 +61,20 @@ class Watch:
         self._topic = None if platform.services.pipeline.is_queried else platform.topic
         self._before = 0
 
-    def initial_load(self, *, timeout_s: float, on_count: Callable[[str], None]) -> tuple[int, float]:
+    def initial_load(self, *, timeout_s: float) -> tuple[int, float]:
         """Wait until each table in the lake equals the source; return the rows and the seconds since the load.
 
         Derived tables must exist, too: they are no part of the first change. Raises NotArrivedError.
         """
         deadline = time.monotonic() + timeout_s
-        services = self._platform.services
-        of = sum(self._count(table) for table in services.tables)
-        while (rows := sum(_lake_count(table) for table in services.tables)) != of:
-            on_count(f"{rows:,} of {of:,} rows in the lake")
-            _pause(f"initial load: {rows} of {of} rows", deadline, timeout_s)
+        compared = compare_platform(self._platform, timeout_s=timeout_s)
         seconds = time.monotonic() - self._loaded
-        while absent := [table.lake_name for table in services.derived if not table.lake.exists()]:
-            _pause(f"initial load: no {', '.join(absent)}", deadline, timeout_s)
-        different = [one.table for one in compare_platform(self._platform) if not one.equal]
-        if different:
+        if different := [one.table for one in compared if not one.equal]:
             raise NotArrivedError(f"initial load: {', '.join(different)} isn't in the lake as it is in the source")
+        while absent := [table.lake_name for table in self._platform.services.derived if not table.lake.exists()]:
+            _pause(f"initial load: no {', '.join(absent)}", deadline, timeout_s)
         self._before = self._topic.bounds()[1] if self._topic else 0
-        return rows, seconds
+        return sum(one.lake_rows for one in compared), seconds
 
     def arrives(self, reached: AffectedRows, keys: list[int]) -> Callable[[], bool]:
         """Return a check whether the lake has these rows, in all their columns, or no longer has them."""
@@ -96,7 +90,7 @@ class Watch:
             events = [event for event in self._topic.events(self._before) if event.key.get(name) in keys]
             self._before = self._topic.bounds()[1]
         rows = table.lake.rows().to_pylist()
-        with self._cursor() as cursor:
+        with source_cursor(self.parameters) as cursor:
             cursor.execute(f"SELECT * FROM {rows_of(table.entry)} WHERE {name} = %s", (keys[0],))
             found = cursor.fetchone()
         source: Row | None = None if found is None else dict(found)
@@ -109,35 +103,21 @@ class Watch:
         [table] = services.tables if len(services.tables) == 1 else services.chosen([reached.what])
         return table
 
-    def _count(self, table: LocalTable) -> int:
-        with self._cursor() as cursor:
-            cursor.execute(f"SELECT count(*) FROM {rows_of(table.entry)}")
-            (rows,) = cursor.fetchone() or (0,)
-            return int(rows)
-
     def make(self, change: Change, *, timeout_s: float) -> Arrival:
         """Commit the change, wait until the lake has it, and return it as each place shows it.
 
         Raises NotArrivedError after `timeout_s`, psycopg2.Error when the source rejects the change.
         """
-        keys = self._commit(change)
-        seconds = self._wait(change, keys, timeout_s)
-        reached = zip(change.reaches, keys, strict=True)
-        return Arrival(seen=tuple(self.seen(one, its_keys) for one, its_keys in reached), seconds=seconds)
-
-    def _wait(self, change: Change, keys: list[list[int]], timeout_s: float) -> float:
-        """Wait until the lake has the rows of these keys; return the seconds since the commit."""
+        reached = list(zip(change.reaches, self._commit(change), strict=True))
         committed = time.monotonic()
-        awaited = {
-            f"{one.what} {', '.join(map(str, its_keys))}": self.arrives(one, its_keys)
-            for one, its_keys in zip(change.reaches, keys, strict=True)
-        }
+        awaited = {f"{one.what} {', '.join(map(str, keys))}": self.arrives(one, keys) for one, keys in reached}
         while awaited := {what: arrived for what, arrived in awaited.items() if not arrived()}:
             _pause(f"{change.name}: {'; '.join(awaited)} not in the lake", committed + timeout_s, timeout_s)
-        return time.monotonic() - committed
+        seconds = time.monotonic() - committed
+        return Arrival(seen=tuple(self.seen(one, keys) for one, keys in reached), seconds=seconds)
 
     def _commit(self, change: Change) -> list[list[int]]:
-        with self._cursor() as cursor:
+        with source_cursor(self.parameters) as cursor:
             for statement in change.statements:
                 cursor.execute(statement)
                 if cursor.rowcount == 0:
@@ -148,12 +128,13 @@ class Watch:
                 keys.append([key for (key,) in cursor.fetchall()])
             return keys
 
-    @contextlib.contextmanager
-    def _cursor(self) -> Iterator[Cursor]:
-        """Open a transaction on the source; rows can be read by column name, too."""
-        connection = psycopg2.connect(**self.parameters, cursor_factory=psycopg2.extras.DictCursor)
-        with contextlib.closing(connection), connection, connection.cursor() as cursor:
-            yield cursor
+
+@contextlib.contextmanager
+def source_cursor(parameters: Mapping[str, Any]) -> Iterator[Any]:
+    """Open a transaction on the source; rows can be read by column name, too."""
+    connection = psycopg2.connect(**parameters, cursor_factory=psycopg2.extras.DictCursor)
+    with contextlib.closing(connection), connection, connection.cursor() as cursor:
+        yield cursor
 
 
 def _pause(what: str, deadline: float, timeout_s: float) -> None:
@@ -166,7 +147,3 @@ def _pause(what: str, deadline: float, timeout_s: float) -> None:
 def rows_of(entry: CapturedTableSettings) -> str:
     """Write the FROM item of the source's rows: the pipeline is ours, so its names need no quotes."""
     return f"({entry.query}) AS rows" if entry.query is not None else f"{entry.schema_name}.{entry.table_name}"
-
-
-def _lake_count(table: LocalTable) -> int:
-    return table.lake.rows(list(table.entry.key)).num_rows if table.lake.exists() else 0

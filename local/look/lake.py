@@ -21,7 +21,7 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fi
 
 from contract.errors import UserError
 from local.services.aws import REGION
-from spark_jobs.options.keys import IGNORED_TRUNCATE, PROGRESS
+from spark_jobs.options.keys import PROGRESS
 
 ATTEMPTS = 3
 PAUSE_S = 0.3
@@ -70,7 +70,7 @@ class Lake:
         """Yield the current rows in batches of about `batch_rows`, without loading the whole table.
 
         `as_of`: those of an instant, `yyyyMMddHHmmssSSS`. Rows that the cleaner has removed are silently missing then:
-        `readable` tells which instants are complete. Raises LakeError when the table can't be read, or no longer: the
+        `check_readable` tells whether it is complete. Raises LakeError when the table can't be read, or no longer: the
         cleaner may have removed files that a long read needs.
         """
         options = HudiReadOptions(projection=columns).with_batch_size(batch_rows)
@@ -92,10 +92,6 @@ class Lake:
         Raises LakeError when there is no table yet or it can't be read.
         """
         return self.newest_of_job()[1].get(PROGRESS)
-
-    def has_ignored_truncate(self) -> bool:
-        """Tell whether the lake may have rows that a TRUNCATE removed at the source. Raises LakeError."""
-        return IGNORED_TRUNCATE in self.newest_of_job()[1]
 
     def newest_of_job(self) -> tuple[str, Mapping[str, str]]:
         """Return instant and metadata of the job's newest commit, both None where the newest few aren't the job's.
@@ -190,22 +186,6 @@ class InstantError(UserError):
     """The value is no instant, or one that can't be read any more; one line says which can."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Readable:
-    """The oldest and the newest instant of a table at which all its rows can be read; both as Hudi writes them."""
-
-    oldest: str
-    newest: str
-
-    def check(self, instant: str, table: str) -> None:
-        """Raise InstantError for an instant before the oldest."""
-        if instant < self.oldest:
-            raise InstantError(
-                f"{table} can't be read as of {instant}: the cleaner may have removed what it was then, or it is from"
-                f" before its first commit; from {self.oldest} on it is whole"
-            )
-
-
 def parse_instant(text: str) -> str:
     """Return an instant as Hudi writes it, `yyyyMMddHHmmssSSS`, of that form or of ISO 8601; UTC without a zone.
 
@@ -224,8 +204,20 @@ def parse_instant(text: str) -> str:
     return f"{moment.strftime(_FORMAT)}{moment.microsecond // 1000:03d}"
 
 
-def readable(lake: Lake) -> Readable:
-    """Return which instants can be read now. Raises LakeError when there is no table or it can't be checked."""
+def check_readable(lake: Lake, instant: str, table: str) -> None:
+    """Raise InstantError for an instant at which not all rows can be read any more, LakeError as `oldest_readable`."""
+    if instant < (oldest := oldest_readable(lake)):
+        raise InstantError(
+            f"{table} can't be read as of {instant}: the cleaner may have removed what it was then, or it is from"
+            f" before its first commit; from {oldest} on it is whole"
+        )
+
+
+def oldest_readable(lake: Lake) -> str:
+    """Return the oldest instant, as Hudi writes it, at which all rows can be read now.
+
+    Raises LakeError when there is no table or it can't be checked.
+    """
     try:
         system, folder = _timeline(lake)
         names = (entry.base_name for entry in system.get_file_info(fs.FileSelector(folder)))
@@ -237,7 +229,7 @@ def readable(lake: Lake) -> Readable:
     if not commits:
         raise LakeError(f"{lake.base_uri} has no commit yet")
     # A cleaning that keeps versions, not commits, doesn't record since when: only the newest is certain.
-    return Readable(oldest=max([commits[0], *(instant or commits[-1] for instant in kept)]), newest=commits[-1])
+    return max([commits[0], *(instant or commits[-1] for instant in kept)])
 
 
 def _timeline(lake: Lake) -> tuple[fs.FileSystem, str]:

@@ -155,7 +155,6 @@ class Connectors:
 
     @property
     def hashed(self) -> list[LocalTable]:
-        """The tables with hashed columns."""
         return [table for table in self._services.tables if table.entry.hash]
 
     @property
@@ -322,10 +321,6 @@ class Connectors:
         write_held(path, [*read_held(path), *chosen])
         write_held(self._folder / "sink" / HELD, [])
         self.run_sink()
-
-    def resume_sink(self) -> None:
-        """Resume the real sink after a stop."""
-        self._services.connect.api.resume(self.sink.name)
 
     def configure(self, name: str, configuration: Mapping[str, str]) -> None:
         """Give a connector its configuration; restart it if it had failed."""

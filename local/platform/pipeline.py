@@ -17,7 +17,6 @@ from local.errors import FailingTablesError, LostChangesError, PlatformError
 from local.platform.connectors import Connectors, published
 from local.platform.job import TableState, TableStates, start_job
 from local.platform.services import GLUE_DATABASE, LAKE_BUCKET, LANDING_BUCKET, SECRET, LocalTable, Services
-from local.platform.waiting import AwaitedTables
 from local.resnapshot.recreated_topic import FormerTopic
 from local.services.connect_api import RequestError
 from local.services.processes import Processes
@@ -27,6 +26,8 @@ from plugins.connector_names import sink_group
 DATA_TIMEOUT_S = 600
 POLL_S = 0.2
 LOOK_S = 2
+# How long only failing tables are waited for: some failures end without help, such as the claim of a killed job.
+PATIENCE_S = 20.0
 
 
 class LocalPipeline:
@@ -169,14 +170,26 @@ class LocalPipeline:
 
         A table without events doesn't exist before its first one. Raises FailingTablesError for others that never come.
         """
-        wanted = self.awaited()
+        wanted = left = self.awaited()
+        failing_since: float | None = None
 
-        def absent(tables: Sequence[LocalTable]) -> list[LocalTable]:
-            known = self._services.aws.tables(GLUE_DATABASE)
-            return [table for table in tables if table.lake_name not in known or not table.lake.exists()]
+        def arrived() -> bool:
+            nonlocal left, failing_since
+            known, states = self._services.aws.tables(GLUE_DATABASE), self.table_states()
+            left = [table for table in left if table.lake_name not in known or not table.lake.exists()]
+            found = [(table.name, states.get(table.job_name)) for table in left]
+            failing = [f"    table {name} fails: {state.reason}" for name, state in found if state and state.fails]
+            if not left or len(failing) < len(left):
+                failing_since = None
+                return not left
+            now = time.monotonic()
+            failing_since = now if failing_since is None else failing_since
+            if now - failing_since >= PATIENCE_S:
+                said = "tables aren't in the lake: the job fails at them, and tries again within 5 minutes"
+                raise FailingTablesError("\n".join([f"{len(left)} of {len(wanted)} {said}", *failing]))
+            return False
 
-        awaited = AwaitedTables(wanted, absent=absent, states=self.table_states)
-        self._wait("lake", awaited.arrived, service="job", missing=awaited.missing)
+        self._wait("lake", arrived, service="job", missing=lambda: ", ".join(table.name for table in left))
         return f"{len(wanted)} tables" if len(self.tables) > 1 else None
 
     def awaited(self) -> list[LocalTable]:
@@ -295,9 +308,9 @@ class QueriedPipeline(LocalPipeline):
         with contextlib.closing(connect(self._services.database.parameters())) as connection:
             return [table for table in self.tables if has_rows(connection, table.entry)]
 
-    def read_anew(self) -> None:
+    def read_again(self) -> None:
         """Restart the job so that it reads all rows and writes those that differ from the lake's."""
-        self.start_job("--ignore-checkpoint", f"anew-{time.time()}")
+        self.start_job("--ignore-checkpoint", f"again-{time.time()}")
 
 
 def _is(reached: Callable[[], bool]) -> bool:

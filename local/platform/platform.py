@@ -76,7 +76,6 @@ class Platform:
 
     @property
     def pipeline(self) -> LocalPipeline:
-        """The pipeline that moves the data; reports progress."""
         return self._built(self.record.ports())[1]
 
     def up(self, progress: Progress = silent) -> None:
@@ -206,7 +205,6 @@ class Platform:
 
     @property
     def restarts_file(self) -> Path:
-        """The file where the supervisor records its restarts."""
         return self.state_dir / "restarts.json"
 
     @contextlib.contextmanager

@@ -164,7 +164,6 @@ class Services:
 
     @property
     def listening(self) -> dict[str, Service]:
-        """The services that answer on a port, by name."""
         connectors: list[Service] = [] if self.pipeline.is_queried else [self.kafka, self.connect]
         services: list[Service] = [*connectors, self.s3, self.aws]
         if self.options.outside is None:

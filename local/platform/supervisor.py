@@ -65,7 +65,6 @@ class Restarts:
         return 0 <= now - self.last_at < self.pause_s
 
     def describe(self, now: float) -> str:
-        """Describe what the supervisor does about it."""
         last = datetime.fromtimestamp(self.last_at, UTC).strftime("%H:%M:%S UTC")
         times = "once" if self.tries == 1 else f"{self.tries} times"
         if self.given_up:
@@ -89,7 +88,6 @@ class Ledger:
         self._changed()
 
     def due(self, name: str) -> bool:
-        """Tell whether a dead service may be restarted now."""
         entry = self._entries.get(name)
         if entry is None:
             return True
@@ -152,7 +150,7 @@ class Supervisor:
         self._said = ""
 
     def run(self) -> None:
-        """Look until the stop, whatever goes wrong; a reason is logged once while it lasts."""
+        """Look until the stop, also after errors; a reason is logged once while it lasts."""
         while not self._stop.wait(LOOK_S):
             said = ""
             try:

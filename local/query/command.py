@@ -44,7 +44,7 @@ def create(lake: QueriedLake, created: CreatedTable, period: Period, out: Path |
     with engine(lake.database) as here:
         Loading(lake, here, period).load(created.rows)
         kept = here.keep(created.rows.sql, lambda columns: check_columns(created, columns))
-        # Their names as the statement selects them, whatever their case in partitioned_by.
+        # Their names as the statement selects them: partitioned_by may have another case.
         keys = kept.columns[len(kept.columns) - len(created.partitioned_by) :]
         partitions = kept.distinct(keys) if keys else 1
         check_partitions(created, partitions)
@@ -134,10 +134,7 @@ def _written(lake: QueriedLake, text: str, period: Period, out: Path | None) -> 
 
 def period_of(as_of: str | None, since: str | None) -> Period:
     """Return the requested lake. Raises PlatformError."""
-    period = Period(
-        as_of=parse_instant(as_of) if as_of else None,
-        since=parse_instant(since) if since else None,
-    )
+    period = Period(as_of=parse_instant(as_of) if as_of else None, since=parse_instant(since) if since else None)
     if period.as_of and period.since and period.since > period.as_of:
         raise PlatformError(f"--since {period.since} is after --as-of {period.as_of}")
     return period

@@ -19,7 +19,7 @@ _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_00
 
 
 def write(result: pyarrow.Table, form: Format, out: BinaryIO) -> None:
-    """Write a result in UTF-8, or as Parquet. Instants are UTC, whatever the machine's zone is."""
+    """Write a result in UTF-8, or as Parquet. Instants are in UTC."""
     if form == "parquet":
         parquet.write_table(result, out)
         return

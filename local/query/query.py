@@ -14,7 +14,7 @@ from analytics.tables import DeclaredTable
 from analytics.translate import Statement, TableName, translate
 from local.comparison.rows import quoted
 from local.look.json_lines import LANDED, QUARANTINED
-from local.look.lake import Lake, readable
+from local.look.lake import Lake, check_readable
 from local.query.engine import Engine, QueryError, engine
 from local.query.silver import Silver, declared_schema
 
@@ -105,9 +105,8 @@ class QueriedLake:
 
     @property
     def names(self) -> list[str]:
-        """All names that a statement may use."""
-        beside = (declared_tables.QUARANTINE.name, declared_tables.LANDED.name)
-        own = [*(table.name for table in self.tables), *beside, *self.views, *self.declared]
+        others = (declared_tables.QUARANTINE.name, declared_tables.LANDED.name)
+        own = [*(table.name for table in self.tables), *others, *self.views, *self.declared]
         # A later captured table or view of the same name hides a created table.
         return [*own, *(name for name in self.silver.names() if name not in own)]
 
@@ -234,12 +233,12 @@ class Loading:
 
     def _read(self, table: LakeTable, name: str, schema: pyarrow.Schema, as_of: str | None) -> None:
         if as_of is not None:
-            readable(table.lake).check(as_of, table.name)
+            check_readable(table.lake, as_of, table.name)
         batches = table.lake.stream(schema.names, BATCH_ROWS, as_of=as_of) if self._rows else iter(())
         self._here.load(name, schema, batches)
         # A cleaning may have begun meanwhile.
         if as_of is not None:
-            readable(table.lake).check(as_of, table.name)
+            check_readable(table.lake, as_of, table.name)
 
 
 def _resolved(lake: QueriedLake, name: TableName) -> str:

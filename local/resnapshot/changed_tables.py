@@ -43,7 +43,6 @@ class LocalConnector:
     configuration: Mapping[str, str]
 
     def newest_position(self) -> int:
-        """Return the highest log position among the topics' newest events."""
         return max((position_of(event.value) for topic in self.topics for event in _tail(topic)), default=0)
 
     def failure(self) -> str | None:
@@ -154,14 +153,14 @@ def _readable(table: CapturedTable) -> bool:
 
 
 def _note(added: Sequence[CapturedTable], removed: Sequence[str]) -> str:
-    read = [table.name for table in added if _readable(table)]
-    untold = [table.name for table in added if not _readable(table)]
-    lines = [f"added and read: {', '.join(read)}"] if read else []
-    if untold:
-        lines.append(f"added, but their rows can't be read (docs/your-database/repair.md): {', '.join(untold)}")
-    if removed:
-        lines.append(f"no longer captured, topic and lake table stay: {', '.join(removed)}")
-    return "; ".join(lines)
+    done = {
+        "added and read": [table.name for table in added if _readable(table)],
+        "added, but their rows can't be read (docs/your-database/repair.md)": [
+            table.name for table in added if not _readable(table)
+        ],
+        "no longer captured, topic and lake table stay": removed,
+    }
+    return "; ".join(f"{what}: {', '.join(names)}" for what, names in done.items() if names)
 
 
 def changes(running: Mapping[str, str], wanted: SourceSettings) -> tuple[list[CapturedTable], list[str]]:

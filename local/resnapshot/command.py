@@ -24,10 +24,7 @@ NEEDED = ("postgres", "kafka", "s3", "connect")
 
 
 def resnapshot_pipeline(platform: Platform, tables: Sequence[str], wanted: Wanted) -> bool:
-    """Rewrite the outbox, or read tables again, and delete rows that only the lake has; tell whether they are equal.
-
-    Raises PlatformError, LoadError.
-    """
+    """Rewrite the outbox, or read tables again; tell whether both sides are equal. Raises PlatformError, LoadError."""
     if platform.services.pipeline.outbox is None:
         return resnapshot_tables(platform, tables, wanted)
     check_unnamed(tables)
@@ -37,14 +34,11 @@ def resnapshot_pipeline(platform: Platform, tables: Sequence[str], wanted: Wante
 
 
 def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) -> bool:
-    """Read a platform's ordinary tables again, all or those of these names, then compare and repair differences.
-
-    Tell whether they are equal in the end. Raises PlatformError, LoadError.
-    """
+    """Read ordinary tables again, all or those named, then compare and repair. Raises PlatformError, LoadError."""
     if platform.services.pipeline.is_queried:
         raise PlatformError(
             f"pipeline {platform.options.pipeline} is queried: `./lake reconcile --repair` has its job read all rows"
-            " anew"
+            " again"
         )
     with _locked(platform):
         made_again = _let_through(platform, wanted, names, say)
@@ -75,7 +69,6 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
 
 
 def channel_of(platform: Platform, *, timeout_s: float, say: Say) -> Channel:
-    """Return the way to ask a platform's source connector for rows."""
     services, connectors = platform.services, platform.pipeline.connectors
     return Channel(
         pipeline=services.pipeline.name,
@@ -106,10 +99,7 @@ def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> TableCo
 
 
 def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None, say: Say) -> bool:
-    """Clear and start the path from the topics to the lake; tell whether a topic had been recreated.
-
-    Landed objects of its former topic are set aside.
-    """
+    """Clear the path from the topics to the lake; tell whether a topic was recreated: the former's objects go aside."""
     pipeline = platform.pipeline
     platform.require(*NEEDED)
     if "job" not in platform.expected():
@@ -125,7 +115,7 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None
     if "sink" in platform.expected():
         pipeline.connectors.run_sink()
     else:
-        pipeline.connectors.resume_sink()
+        platform.services.connect.api.resume(pipeline.connectors.sink.name)
     pipeline.start_job()
     return problem is not None
 

@@ -8,7 +8,7 @@ in how the connector's progress is read, and in how Kafka is reached.
 import contextlib
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Protocol
@@ -63,10 +63,7 @@ def _added(table: tuple[str, str], database: str, operation: str, position: int)
 
 
 def as_event(value: Any, avro: Any) -> Any:
-    """Convert a key's value in the lake to its form in events; `avro` is the field's Avro type.
-
-    Raises PlatformError for a type whose form in events is unknown here.
-    """
+    """Convert a key's value in the lake to its Avro type's form in events. Raises PlatformError if that is unknown."""
     kind = _kind(avro)
     if isinstance(value, datetime):
         return _instant(value, kind)
@@ -106,10 +103,7 @@ class EventWriter:
         self._problems: list[str] = []
 
     def write(self, topic: str, keyed: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any]]]) -> None:
-        """Write (key, event) pairs, without key for an event of the whole table.
-
-        Raises PlatformError when the broker doesn't take them all.
-        """
+        """Write (key, event) pairs; a whole table's event has no key. Raises PlatformError unless all are taken."""
         try:
             for key, value in keyed:
                 self._producer.produce(
@@ -265,14 +259,10 @@ def delete_keys(
     return gone
 
 
-def is_read(offsets: Iterable[Mapping[str, Any]], position: int) -> bool:
-    """Tell whether a connector is beyond a log position and not in the middle of a snapshot.
-
-    Stored offsets lag behind the topics.
-    """
-    stored = list(offsets)
-    beyond = any(int(offset.get("lsn") or 0) > position for offset in stored)
-    return beyond and not any(_RUNNING in offset for offset in stored)
+def is_read(offsets: Sequence[Mapping[str, Any]], position: int) -> bool:
+    """Tell whether a connector is beyond a log position and in no snapshot; stored offsets lag behind the topics."""
+    beyond = any(int(offset.get("lsn") or 0) > position for offset in offsets)
+    return beyond and not any(_RUNNING in offset for offset in offsets)
 
 
 def _await_read(connector: Connector, position: int, timeout_s: float) -> None:

@@ -24,10 +24,7 @@ FORMER_PREFIX = "former"
 
 @dataclass(frozen=True, kw_only=True)
 class FormerTopic:
-    """The landing of `sink`, compared with the current topic.
-
-    `planned`: the topics as they should be; `way_out`: what to run when changes are lost.
-    """
+    """What `sink` has landed and its topic now. `planned`: the topics to be; `way_out`: what to run after a loss."""
 
     kafka: Kafka
     s3: S3
@@ -49,7 +46,7 @@ class FormerTopic:
         if noted is not None and noted != topic_id:
             return (
                 f"the topic {self.topic.name} was deleted and made again, events may be lost, and the sink lands"
-                f" nothing of the new one beside the former one's objects: {self.way_out}"
+                f" nothing of the new one next to the former one's objects: {self.way_out}"
             )
         if self._has_lost_records():
             return (

@@ -67,7 +67,11 @@ def resnapshot(sides: Sides, connector: Connector, wanted: Wanted, say: Say) -> 
     """
     [outbox] = sides.tables
     try:
-        _resnapshot(sides.parameters, outbox.lake, connector, wanted, say)
+        with committing(sides.parameters) as cursor:
+            _check_sizes(cursor, wanted)
+            with flowing(cursor, [outbox.lake], connector, wanted, say):
+                _rewrite(cursor, outbox.lake, connector, wanted, say)
+                _bury_extra(cursor, outbox.lake, wanted, say)
         [found] = compare_tables(sides, timeout_s=wanted.timeout_s)
     except (LoadError, LakeError) as error:
         raise PlatformError(str(error)) from error
@@ -76,18 +80,8 @@ def resnapshot(sides: Sides, connector: Connector, wanted: Wanted, say: Say) -> 
     return found
 
 
-def _resnapshot(parameters: Mapping[str, Any], lake: Lake, connector: Connector, wanted: Wanted, say: Say) -> None:
-    with committing(parameters) as cursor:
-        keys = rewriting.select_keys(cursor, wanted.where)
-        _check_sizes(cursor, keys, wanted)
-        with flowing(cursor, [lake], connector, wanted, say):
-            # Again: rows that came before the slot was recreated are in no log.
-            keys = rewriting.select_keys(cursor, wanted.where)
-            _write_anew(cursor, lake, connector, keys, wanted, say)
-            _bury_extra(cursor, lake, wanted, say)
-
-
-def _check_sizes(cursor: Cursor, keys: Sequence[int], wanted: Wanted) -> None:
+def _check_sizes(cursor: Cursor, wanted: Wanted) -> None:
+    keys = rewriting.select_keys(cursor, wanted.where)
     large = rewriting.too_large(cursor, keys, wanted.largest_event_bytes)
     if large:
         shown = ", ".join(f"{key} ({size / 1e6:.1f} MB)" for key, size in list(large.items())[:SHOWN_KEYS])
@@ -170,10 +164,7 @@ def check_unnamed(names: Sequence[str]) -> None:
 
 
 def _pass_former_log(cursor: Cursor, newest: int, gap: int, say: Say) -> None:
-    """Advance the log of a restored server beyond what its predecessor wrote.
-
-    Otherwise new events would count as older than those in the lake.
-    """
+    """Advance a restored server's log beyond its predecessor's: new events would count as older than the lake's."""
     if gap > LARGEST_ADVANCE_BYTES:
         raise PlatformError(
             f"the lake has events from {gap / GIB:,.1f} GiB beyond the database's log: this is another server, and to"
@@ -212,23 +203,16 @@ def _await_reader(cursor: Cursor, connector: Connector, wanted: Wanted, publishe
         time.sleep(LOOK_S)
 
 
-def _write_anew(
-    cursor: Cursor, lake: Lake, connector: Connector, keys: Sequence[int], wanted: Wanted, say: Say
-) -> None:
+def _rewrite(cursor: Cursor, lake: Lake, connector: Connector, wanted: Wanted, say: Say) -> None:
+    """Write the rows again, and wait until each one that the source still has is in the lake as of then or later."""
+    # Also those that came before the slot was recreated: they are in no log.
+    keys = rewriting.select_keys(cursor, wanted.where)
     position = rewriting.wal_position(cursor)
     rewriting.rewrite_rows(cursor, keys)
-    say(f"{len(keys):,} rows written anew")
-    _await_arrival(cursor, lake, connector, keys, position, wanted)
-    say("all of them are in the lake")
-
-
-def _await_arrival(
-    cursor: Cursor, lake: Lake, connector: Connector, keys: Sequence[int], position: int, wanted: Wanted
-) -> None:
-    """Wait until each row that the source still has is in the lake as of `position` or later."""
+    say(f"{len(keys):,} rows written again")
     missing = set(keys)
-    deadline = time.monotonic() + wanted.timeout_s
     asked = time.monotonic()
+    deadline = asked + wanted.timeout_s
     while missing:
         before = len(missing)
         arrived = _positions(lake)
@@ -248,10 +232,10 @@ def _await_arrival(
                 raise PlatformError(f"the connector has failed: {reason}")
         else:
             time.sleep(LOOK_S)
+    say("all of them are in the lake")
 
 
 def _positions(lake: Lake) -> dict[int, int]:
-    """Return the lake's keys with their log positions; none while there is no table."""
     if not lake.exists():
         return {}
     rows = lake.rows([KEY, LSN])
@@ -260,10 +244,7 @@ def _positions(lake: Lake) -> dict[int, int]:
 
 
 def _bury_extra(cursor: Cursor, lake: Lake, wanted: Wanted, say: Say) -> None:
-    """Emit deletes for the lake's rows that the source no longer has.
-
-    Only now: changes that were on their way before the rows were rewritten have reached the lake by then.
-    """
+    """Delete what only the lake has; what was on its way before the rows were rewritten has reached it by now."""
     if not lake.exists():
         return
     found = [int(key) for key in lake.rows([KEY])[KEY].to_pylist()]

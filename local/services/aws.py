@@ -3,10 +3,11 @@
 Moto keeps everything in memory, so each start fills it again.
 """
 
+import contextlib
 import functools
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,17 +52,12 @@ class Loopback:
     def endpoint(self) -> str:
         return f"http://{HOST}:{self._port}"
 
-    def ready(self) -> bool:
-        if not accepts_connections(self._port):
-            return False
-        try:
-            self._ask()
-        except (BotoCoreError, ClientError):
-            return False
-        return True
-
-    def _ask(self) -> object:
-        raise NotImplementedError
+    def _answers(self, ask: Callable[[], object]) -> bool:
+        if accepts_connections(self._port):
+            with contextlib.suppress(BotoCoreError, ClientError):
+                ask()
+                return True
+        return False
 
 
 class S3(Loopback):
@@ -97,8 +93,8 @@ class S3(Loopback):
             "jclouds.filesystem.basedir": str(objects),
         }
 
-    def _ask(self) -> object:
-        return self.client().list_buckets()
+    def ready(self) -> bool:
+        return self._answers(self.client().list_buckets)
 
     def create_buckets(self, names: Iterable[str]) -> None:
         """Create the missing buckets."""
@@ -137,8 +133,8 @@ class Aws(Loopback):
         argv = [sys.executable, "-m", "moto.server", "-H", HOST, "-p", str(self._port)]
         return Command(argv=argv, folder=self._folder, environment={"AWS_DEFAULT_REGION": REGION})
 
-    def _ask(self) -> object:
-        return self.glue().get_databases()
+    def ready(self) -> bool:
+        return self._answers(self.glue().get_databases)
 
     def create_database(self, name: str) -> None:
         """Create a Glue database, unless it exists."""

@@ -1,8 +1,7 @@
 """Which user of the local broker may do what, from the same grants as on AWS; and what the broker has denied.
 
-plugins/kafka/topics.py defines the roles' grants. Each `kafka-cluster` action becomes an ACL, as MSK's developer guide
-documents it ("Semantics of IAM authorization policy actions and resources"): it names for each action the
-equivalent ACL, and the actions that a policy must also include.
+plugins/kafka/topics.py defines the roles' grants. Each `kafka-cluster` action becomes the equivalent ACL that MSK's
+developer guide names ("Semantics of IAM authorization policy actions and resources").
 
 Names that exist on AWS alone, of MSK Connect's internal topics and groups, have a `*` in their middle, which no ACL can
 have. Here they stand for our worker's topics and group. There, one worker runs one connector with the connector's role.
@@ -10,7 +9,6 @@ Here, one worker runs all connectors with its own user, which has the grants on 
 as itself for the rest.
 """
 
-import fnmatch
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -71,44 +69,19 @@ _LINE = re.compile(
 )
 
 
-class AclError(ValueError):
-    """A grant has no equivalent among Kafka's ACLs; the message is one line."""
-
-
-@dataclass(frozen=True)
-class Action:
-    """A row of the table: the resource kind, the operation in Kafka's ACLs (None: none), the actions it requires."""
-
-    kind: Kind
-    operation: str | None
-    needs: tuple[str, ...] = ()
-
-
-ACTIONS: Mapping[str, Action] = {
-    # Logging in, which isn't a right in Kafka.
-    "Connect": Action("cluster", None),
-    "DescribeCluster": Action("cluster", "DESCRIBE", ("Connect",)),
-    "AlterCluster": Action("cluster", "ALTER", ("Connect", "DescribeCluster")),
-    "DescribeClusterDynamicConfiguration": Action("cluster", "DESCRIBE_CONFIGS", ("Connect",)),
-    "AlterClusterDynamicConfiguration": Action(
-        "cluster", "ALTER_CONFIGS", ("Connect", "DescribeClusterDynamicConfiguration")
-    ),
-    "WriteDataIdempotently": Action("cluster", "IDEMPOTENT_WRITE", ("Connect", "WriteData")),
-    "CreateTopic": Action("topic", "CREATE", ("Connect",)),
-    "DescribeTopic": Action("topic", "DESCRIBE", ("Connect",)),
-    "AlterTopic": Action("topic", "ALTER", ("Connect", "DescribeTopic")),
-    "DeleteTopic": Action("topic", "DELETE", ("Connect", "DescribeTopic")),
-    "DescribeTopicDynamicConfiguration": Action("topic", "DESCRIBE_CONFIGS", ("Connect",)),
-    "AlterTopicDynamicConfiguration": Action(
-        "topic", "ALTER_CONFIGS", ("Connect", "DescribeTopicDynamicConfiguration")
-    ),
-    "ReadData": Action("topic", "READ", ("Connect", "DescribeTopic", "AlterGroup")),
-    "WriteData": Action("topic", "WRITE", ("Connect", "DescribeTopic")),
-    "DescribeGroup": Action("group", "DESCRIBE", ("Connect",)),
-    "AlterGroup": Action("group", "READ", ("Connect", "DescribeGroup")),
-    "DeleteGroup": Action("group", "DELETE", ("Connect", "DescribeGroup")),
-    "DescribeTransactionalId": Action("transactional-id", "DESCRIBE", ("Connect",)),
-    "AlterTransactionalId": Action("transactional-id", "WRITE", ("Connect", "DescribeTransactionalId", "WriteData")),
+# The operation of each granted action; logging in (`Connect`) isn't a right in Kafka.
+OPERATIONS: Mapping[str, str] = {
+    "DescribeCluster": "DESCRIBE",
+    "WriteDataIdempotently": "IDEMPOTENT_WRITE",
+    "CreateTopic": "CREATE",
+    "DescribeTopic": "DESCRIBE",
+    "AlterTopic": "ALTER",
+    "DescribeTopicDynamicConfiguration": "DESCRIBE_CONFIGS",
+    "AlterTopicDynamicConfiguration": "ALTER_CONFIGS",
+    "ReadData": "READ",
+    "WriteData": "WRITE",
+    "DescribeGroup": "DESCRIBE",
+    "AlterGroup": "READ",
 }
 
 # The broker's names for a name: none or more.
@@ -117,73 +90,46 @@ Names = Callable[[str], Iterable[str]]
 
 @dataclass(frozen=True, order=True, kw_only=True)
 class Acl:
-    """A right of a user from any host; `prefixed`: on all names with this prefix. `*` is every name."""
+    """A right of a user from any host; the name `*` is every name."""
 
     user: str
     kind: Kind
     name: str
     operation: str
-    prefixed: bool = False
 
 
 def acls(user: str, grants: Iterable[Grant], names: Names = lambda name: (name,)) -> frozenset[Acl]:
-    """Return Kafka's ACLs for a user's grants; `names` maps a name to the names on the receiving broker.
-
-    Raises AclError for an action without one that it requires, and for a pattern that Kafka can't express, such as one
-    with a `*` in its middle.
-    """
-    allowed = [
-        (action, grant.kind, name) for grant in grants for action in grant.actions for name in grant.names or ("",)
-    ]
-    for action, kind, name in allowed:
-        _check(user, action, kind, name, allowed)
+    """Return Kafka's ACLs for a user's grants; `names` maps a name to the names on the receiving broker."""
     return frozenset(
-        _acl(user, kind, called, operation)
-        for action, kind, name in allowed
-        if (operation := ACTIONS[action].operation) is not None
-        for called in ([CLUSTER_NAME] if kind == "cluster" else names(name))
+        Acl(user=user, kind=grant.kind, name=called, operation=OPERATIONS[action])
+        for grant in grants
+        for action in grant.actions
+        if action != "Connect"
+        for name in grant.names or (CLUSTER_NAME,)
+        for called in names(name)
     )
 
 
-def _check(user: str, action: str, kind: Kind, name: str, allowed: Iterable[tuple[str, Kind, str]]) -> None:
-    """Raise AclError for a right that allows nothing on AWS, alone or at all."""
-    if action not in ACTIONS or ACTIONS[action].kind != kind:
-        raise AclError(f"{user}: {action} on {kind} {name}: there is no such action on a {kind}")
-    for needed in ACTIONS[action].needs:
-        # On the same name when the required action's kind is the same, else on any.
-        same_kind = ACTIONS[needed].kind == kind
-        if not any(other == needed and (not same_kind or fnmatch.fnmatchcase(name, on)) for other, _, on in allowed):
-            raise AclError(f"{user}: {action} on {kind} {name} needs {needed}, too")
-
-
-def _acl(user: str, kind: Kind, name: str, operation: str) -> Acl:
-    prefix = name.removesuffix("*")
-    if "*" in prefix or "?" in name:
-        raise AclError(f"{user}: {operation} on {kind} {name}: Kafka knows a * at a name's end alone")
-    prefixed = bool(prefix) and prefix != name
-    return Acl(user=user, kind=kind, name=prefix if prefixed else name, operation=operation, prefixed=prefixed)
-
-
 def platform_acls(source: SourceSettings, sink: SinkSettings, planned: Sequence[PlannedTopic]) -> frozenset[Acl]:
-    """Return the ACLs of all users of a pipeline with the topics `planned`.
-
-    Raises AclError for a right that Kafka can't express, or that lacks a required one.
-    """
+    """Return the ACLs of all users of a pipeline with the topics `planned`."""
     internal = {
         **{INTERNAL_TOPICS.format(connector=name): (CONFIG_TOPIC, STATUS_TOPIC) for name in (source.name, sink.name)},
         INTERNAL_GROUPS: (GROUP,),
         **{offset_topic(source.name, generation): (OFFSET_TOPIC,) for generation in (None, "*", GENERATION)},
     }
 
+    def here(name: str) -> Iterable[str]:
+        return internal.get(name, (name,))
+
     def without_internal(name: str) -> Iterable[str]:
         return () if name in internal else (name,)
 
     worker = (*worker_access(source.name, offset_topic(source.name, "*")), *worker_access(sink.name))
     return frozenset(
-        acls(WORKER, worker, internal.__getitem__)
+        acls(WORKER, worker, here)
         | acls(SOURCE, source_access(source), without_internal)
         | acls(SINK, sink_access(sink), without_internal)
-        | acls(TOPICS, topics_access(planned, sink), lambda name: internal.get(name, (name,)))
+        | acls(TOPICS, topics_access(planned, sink), here)
         | acls(READER, reader_access())
     )
 
@@ -224,20 +170,14 @@ def _described(admin: AdminClient) -> set[AclBinding]:
 
 
 def _binding(acl: Acl) -> AclBinding:
-    pattern = ResourcePatternType.PREFIXED if acl.prefixed else ResourcePatternType.LITERAL
-    operation = AclOperation[acl.operation]
-    return AclBinding(_TYPES[acl.kind], acl.name, pattern, f"User:{acl.user}", "*", operation, AclPermissionType.ALLOW)
+    kind, operation = _TYPES[acl.kind], AclOperation[acl.operation]
+    literal, allow = ResourcePatternType.LITERAL, AclPermissionType.ALLOW
+    return AclBinding(kind, acl.name, literal, f"User:{acl.user}", "*", operation, allow)
 
 
 def _exactly(one: AclBinding) -> AclBindingFilter:
     return AclBindingFilter(
-        one.restype,
-        one.name,
-        one.resource_pattern_type,
-        one.principal,
-        one.host,
-        one.operation,
-        one.permission_type,
+        one.restype, one.name, one.resource_pattern_type, one.principal, one.host, one.operation, one.permission_type
     )
 
 

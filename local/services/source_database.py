@@ -22,7 +22,6 @@ from psycopg2.extensions import connection as Connection  # noqa: N812 - a class
 from contract.source import OUTBOX_TABLE, SCHEMA
 from db import log_in
 from db.connecting import LoadError, LoginError, NoPasswordError, connect, tls
-from db.source import objects as source_objects
 from db.source.objects import SourceObjects
 from db.source.plan import source_problems
 from db.source.replication import Expected, Replication, read_state, table_at
@@ -166,7 +165,6 @@ class SourceDatabase:
         return dict(self._parameters)
 
     def create_if_missing(self) -> None:
-        """Create the database, empty, unless it exists."""
         with _cursor({**self._parameters, "dbname": "postgres"}) as cursor:
             cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", (self.name,))
             if cursor.fetchone() is None:
@@ -204,7 +202,7 @@ class SourceDatabase:
     def source_problems(self, wanted: SourceObjects, pipeline: str) -> list[str]:
         """Describe changes since a pipeline's database was prepared, a line each (db/source/plan.py)."""
         with _cursor(self._parameters) as cursor:
-            return source_problems(wanted, source_objects.read(cursor, wanted), pipeline)
+            return source_problems(cursor, wanted, pipeline)
 
     def with_default(self, schema: str, table: str, columns: Sequence[str]) -> set[str]:
         """Return which of these columns have a DEFAULT or an identity, or filled existing rows when they were added."""

@@ -171,10 +171,7 @@ def fetch(names: Collection[str] = ()) -> None:
     if wanted:
         # The sets in parallel: a registry takes longer to answer than to send.
         columns = TextColumn("{task.description:<22}"), BarColumn(), DownloadColumn(), TimeElapsedColumn()
-        with (
-            Progress(*columns, redirect_stdout=False) as progress,
-            ThreadPoolExecutor(max_workers=len(wanted)) as pool,
-        ):
+        with Progress(*columns, redirect_stdout=False) as progress, ThreadPoolExecutor(max_workers=len(wanted)) as pool:
             for finished in [pool.submit(_download, name, files, progress) for name, files in wanted.items()]:
                 finished.result()
 

@@ -36,6 +36,10 @@ PASSING = frozenset(
         KafkaError._WAIT_COORD,
         KafkaError._MSG_TIMED_OUT,
         KafkaError.UNKNOWN_TOPIC_OR_PART,
+        # While the group's coordinator moves, or loads its offsets.
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
     }
 )
 DELIVERY_TIMEOUT_S = 10.0
@@ -110,7 +114,6 @@ class GroupConsumer:
         return found
 
     def poll(self, seconds: float) -> Message | None:
-        """Wait for a record or an error event."""
         message = self._consumer.poll(seconds)
         if self._refusal is not None:
             raise self._translated(self._refusal)

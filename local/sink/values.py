@@ -8,6 +8,7 @@ change, or that it can't read, is refused here as well; one that it skips is ski
 
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -96,12 +97,15 @@ def content(value: bytes) -> Any:
         )
     except (ValueError, RecursionError):
         raise MalformedValueError("the value isn't JSON") from None
-    if changes.count and (place := _place(read)) is not None:
+    # Of equal names the last one counts, which may hide a changed number.
+    if changes.count and (place := next((path for path, node in _nodes(read) if isinstance(node, _Changed)), None)):
         # The number itself is a customer's data: its place is enough to find it.
         raise MalformedValueError(
             f"the number at {place} fits neither a long nor a double, so the connector would change it: send it as text"
         )
-    _check_strings(value, read)
+    texts = (node for _, node in _nodes(read) if isinstance(node, str))
+    if len(value) > LONGEST_STRING and any(len(text) > LONGEST_STRING for text in texts):
+        raise MalformedValueError(f"a text of more than {LONGEST_STRING:,} characters, which the connector can't read")
     return read
 
 
@@ -109,31 +113,16 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(name)
 
 
-def _place(read: Any) -> str | None:
-    """Return the path of the first changed number, such as `items[2].price`, None when a later equal name hides it."""
+def _nodes(read: Any) -> Iterator[tuple[str, Any]]:
+    """Yield each part of a value in its order, with its path, such as `items[2].price`."""
     open_nodes = [("", read)]
     while open_nodes:
         path, node = open_nodes.pop()
-        if isinstance(node, _Changed):
-            return path or "the top"
+        yield path or "the top", node
         if isinstance(node, dict):
             open_nodes += [(f"{path}.{name}" if path else name, child) for name, child in reversed(node.items())]
         elif isinstance(node, list):
             open_nodes += [(f"{path}[{number}]", child) for number, child in reversed(list(enumerate(node)))]
-    return None
-
-
-def _check_strings(value: bytes, read: Any) -> None:
-    if len(value) <= LONGEST_STRING:
-        return
-    open_nodes = [read]
-    while open_nodes:
-        node = open_nodes.pop()
-        if isinstance(node, str) and len(node) > LONGEST_STRING:
-            raise MalformedValueError(
-                f"a text of more than {LONGEST_STRING:,} characters, which the connector can't read"
-            )
-        open_nodes += node.values() if isinstance(node, dict) else node if isinstance(node, list) else []
 
 
 @dataclass(kw_only=True)

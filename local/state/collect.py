@@ -1,11 +1,9 @@
 """Collects the state of a pipeline: its services, stages, tables and problems."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from contract.lake import LANDING_PREFIX
 from contract.table_states import STARTING
@@ -20,14 +18,13 @@ from local.services.source_database import refusal
 from local.state import problems
 from local.state.problems import Problem
 from local.state.quarantine import Quarantine
-from local.state.services import ANSWER_S, SETS_PASSWORD, UNAVAILABLE, ServiceStatus, read_services
+from local.state.services import ANSWER_S, SETS_PASSWORD, UNAVAILABLE, ServiceStatus, Value, answer, read_services
 from local.state.source_changes import source_changes
 from local.state.stages import Stage, Stages, on_wall_clock
 from local.state.tables import CAPTURED, QUERIED, DataStatus, RowCounts, TableStatus
 from local.state.word import Alive, State, judge
 from spark_jobs.options.keys import IGNORED_TRUNCATE, PROGRESS
 
-Value = TypeVar("Value")
 # Instant and metadata of the job's newest commit, as Lake.newest_of_job returns them.
 Newest = Callable[[LocalTable | LocalDerived], tuple[str, Mapping[str, str]]]
 # Tables checked in parallel.
@@ -47,14 +44,26 @@ class PipelineState:
     problems: tuple[Problem, ...] = ()
 
 
-def newest_of_job(table: LocalTable | LocalDerived) -> tuple[str, Mapping[str, str]]:
-    return table.lake.newest_of_job()
+class Answering(set[str]):
+    """The services that answer; one that hangs is asked nothing more in this look."""
+
+    def ask(self, read: Callable[[], Value], *services: str) -> Value | None:
+        """Return what these services answer; None if they don't."""
+        if not self.issuperset(services):
+            return None
+        try:
+            return answer(read).result(HANGS_S)
+        except TimeoutError:
+            self.difference_update(services)
+            return None
+        except UNAVAILABLE:
+            return None
 
 
 class Collector:
     """Reads one platform again and again; what hasn't changed isn't read twice."""
 
-    def __init__(self, platform: Platform, newest: Newest = newest_of_job) -> None:
+    def __init__(self, platform: Platform, newest: Newest = lambda table: table.lake.newest_of_job()) -> None:
         self._platform = platform
         self._newest = newest
         self._counts = RowCounts()
@@ -74,7 +83,7 @@ class Collector:
             raise PlatformError(f"the platform in {platform.state_dir} is down: `./lake up` starts it")
         restarts = read_restarts(platform.restarts_file) if SUPERVISOR in alive.expected else {}
         services = read_services(platform, restarts)
-        answering = {service.name for service in services if service.usable}
+        answering = Answering(service.name for service in services if service.usable)
         refused = None
         if platform.options.outside is not None and not (refused := refusal(platform.services.database.parameters())):
             answering.add("postgres")
@@ -86,7 +95,7 @@ class Collector:
             *self._of_passwords(answering),
             *problems.of_services(services, restarts, unproven, platform.processes.logs, now),
             *self._of_pipeline(answering, restarts, unproven),
-            *self._of_source(answering, chosen),
+            *(answering.ask(lambda: source_changes(platform.services, chosen), "postgres", "s3") or ()),
             *(one for table in data.tables for one in problems.of_table(table, platform.processes.log_file("job"))),
             *problems.of_outbox(data.outbox_queue),
         )
@@ -99,35 +108,31 @@ class Collector:
         return PipelineState(state=state, services=services, stages=stages, data=data, problems=found)
 
     def _of_pipeline(
-        self, answering: set[str], restarts: Mapping[str, Restarts], unproven: set[str]
+        self, answering: Answering, restarts: Mapping[str, Restarts], unproven: set[str]
     ) -> Iterator[Problem]:
-        """Describe problems of the connectors and the slot, as far as those can be queried."""
         platform, pipeline = self._platform, self._platform.pipeline
         for denial in platform.denials():
             yield Problem(part="Kafka", what=denial.what)
         for name, why in pipeline.tables_aside().items():
             yield problems.of_line(f"table {name}", "is set aside", why)
-        if lost := answer_of(answering, ("postgres", "kafka", "connect", "s3"), pipeline.lost_changes):
+        if lost := answering.ask(pipeline.lost_changes, "postgres", "kafka", "connect", "s3"):
             yield problems.of_line("the source", "doesn't deliver all changes", lost)
         if "connect" in answering:
             # While Kafka hangs, a worker's answer may take a minute.
             api = replace(platform.services.connect.api, timeout_s=ANSWER_S)
-            failed = answer_of(answering, ["connect"], api.failures)
+            failed = answering.ask(api.failures, "connect")
             log = platform.processes.log_file("connect")
             yield from problems.of_connectors(failed, restarts, unproven - platform.expected(), log, time.time())
-        if answer_of(answering, ["postgres"], pipeline.source_is_read) is False:
+        if answering.ask(pipeline.source_is_read, "postgres") is False:
             yield Problem(
                 part=f"replication slot {pipeline.connectors.source.slot_name}", what="isn't read by anything"
             )
 
     def _of_passwords(self, answering: set[str]) -> Iterator[Problem]:
-        """Describe what is lost, and what our own services don't take.
-
-        A password that was taken isn't tried again while all is well.
-        """
         platform, services = self._platform, self._platform.services
         lost, login = platform.lost_passwords(), services.connector
         yield from problems.of_secrets(lost, platform.pipeline.connectors.lost_salt)
+        # A password that was taken isn't tried again while all is well.
         tried = lost or platform.options.outside is not None or login["password"] == self._accepted
         if "postgres" in answering and not tried:
             if refused := refusal(login, SETS_PASSWORD):
@@ -142,17 +147,10 @@ class Collector:
                 remedy="`./lake up` restarts it with these",
             )
 
-    def _of_source(self, answering: set[str], chosen: Sequence[LocalTable]) -> list[Problem]:
-        return answer_of(answering, ("postgres", "s3"), lambda: source_changes(self._platform.services, chosen)) or []
-
-    def _data(self, answering: set[str], chosen: Sequence[LocalTable]) -> DataStatus:
-        services, pipeline = self._platform.services, self._platform.pipeline
-
-        def ask(service: str, read: Callable[[], Value]) -> Value | None:
-            return answer_of(answering, [service], read)
-
-        ends = ask("kafka", pipeline.topic_ends) or {}
-        offsets = ask("kafka", pipeline.sink_offsets) or {}
+    def _data(self, answering: Answering, chosen: Sequence[LocalTable]) -> DataStatus:
+        services, pipeline, ask = self._platform.services, self._platform.pipeline, answering.ask
+        ends = ask(pipeline.topic_ends, "kafka") or {}
+        offsets = ask(pipeline.sink_offsets, "kafka") or {}
         states = pipeline.table_states()
         derived = services.derived if len(chosen) == len(services.tables) else ()
         known = {
@@ -172,39 +170,36 @@ class Collector:
             looks = pool.map(lambda table: self._in_lake(table, known[table.name], answering), (*chosen, *derived))
             tables = tuple(looks)
         outbox, queried = services.pipeline.outbox is not None, services.pipeline.is_queried
-        catalogued, synced = ask("moto", self._catalogue) or (None, None)
-        objects = None if queried else ask("s3", lambda: services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX))
+        catalogued, synced = ask(self._catalogue, "moto") or (None, None)
+        objects = None if queried else ask(lambda: services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX), "s3")
         return DataStatus(
             tables=tables,
-            outbox_rows=ask("postgres", services.database.outbox_rows) if outbox else None,
+            outbox_rows=ask(services.database.outbox_rows, "postgres") if outbox else None,
             landing_objects=objects,
-            outbox_queue=ask("postgres", services.database.outbox_queue) if outbox else None,
-            slot=ask("postgres", pipeline.slot),
-            wal=None if queried else ask("postgres", services.database.wal_position),
+            outbox_queue=ask(services.database.outbox_queue, "postgres") if outbox else None,
+            slot=ask(pipeline.slot, "postgres"),
+            wal=None if queried else ask(services.database.wal_position, "postgres"),
             catalogued=catalogued,
             synced=synced,
             queried=queried,
         )
 
-    def _in_lake(self, table: LocalTable | LocalDerived, known: TableStatus, answering: set[str]) -> TableStatus:
-        """Add what the lake says of a table; what can't be read stays unknown."""
-
-        def ask(read: Callable[[], Value]) -> Value | None:
-            return answer_of(answering, ["s3"], read)
-
+    def _in_lake(self, table: LocalTable | LocalDerived, known: TableStatus, answering: Answering) -> TableStatus:
         s3 = self._platform.services.s3.client()
-        instant, extra = ask(lambda: self._newest(table)) or ("", {})
+        instant, extra = answering.ask(lambda: self._newest(table), "s3") or ("", {})
         if instant:
-            rows = ask(lambda: self._counts.count(table.lake, table.counted_column, instant))
+            rows = answering.ask(lambda: self._counts.count(table.lake, table.counted_column, instant), "s3")
             known = replace(known, last_commit=instant, lake_rows=rows)
         if isinstance(table, LocalDerived):
             return known
         quarantine = self._quarantines.setdefault(table.name, Quarantine(table.name, table.lake_name))
         ignored = table.entry.ignores_truncate and IGNORED_TRUNCATE in extra
-        known = replace(known, quarantined=ask(lambda: quarantine.read(s3)), ignored_truncate=ignored)
+        quarantined = answering.ask(lambda: quarantine.read(s3), "s3")
+        known = replace(known, quarantined=quarantined, ignored_truncate=ignored)
         if known.topic_end is None:
             return known
-        return replace(known, read_to=ask(lambda: self._read_to(table, extra.get(PROGRESS), known.sink_offset)))
+        landed = known.sink_offset
+        return replace(known, read_to=answering.ask(lambda: self._read_to(table, extra.get(PROGRESS), landed), "s3"))
 
     def _read_to(self, table: LocalTable, progress: str | None, landed: int | None) -> int:
         """Return the offset after the last event in the lake, from the landed objects."""
@@ -231,25 +226,3 @@ def _unproven(restarts: Mapping[str, Restarts], data: DataStatus, now: float) ->
     found = {name for name, entry in restarts.items() if entry.unproven(now)} - {"job"}
     silent = {table.state.state for table in data.tables if table.state is not None} <= {STARTING}
     return found | {"job"} if "job" in restarts and silent else found
-
-
-def answer_of(answering: set[str], services: Sequence[str], read: Callable[[], Value]) -> Value | None:
-    """Return what these services answer; None if they don't. One that hangs is asked nothing more in this look."""
-    if not answering.issuperset(services):
-        return None
-    answer: Future[Value] = Future()
-
-    def ask() -> None:
-        try:
-            answer.set_result(read())
-        except BaseException as error:  # noqa: BLE001  (raised where it was asked)
-            answer.set_exception(error)
-
-    threading.Thread(target=ask, daemon=True).start()
-    try:
-        return answer.result(HANGS_S)
-    except TimeoutError:
-        answering.difference_update(services)
-        return None
-    except UNAVAILABLE:
-        return None

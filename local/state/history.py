@@ -16,10 +16,7 @@ KEPT = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
-    """A commit of the job: when it began, and the rows that it inserted, updated and deleted.
-
-    `progress`: how far the job had read by then.
-    """
+    """A commit of the job: when it began, its rows by kind of change, and how far the job had read by then."""
 
     table: str
     instant: str
@@ -44,59 +41,48 @@ def instant_time(instant: str) -> float:
     return datetime.strptime(f"{instant[:17]}000+0000", "%Y%m%d%H%M%S%f%z").timestamp()
 
 
-def read_commit(table: str, instant: str, metadata: Mapping[str, Any]) -> Commit | None:
-    """Return a commit from its metadata; None for a table service's, which moves rows and adds none."""
-    extra: Mapping[str, str] = metadata.get("extraMetadata") or {}
-    if PROGRESS not in extra:
-        return None
-    by_partition: Mapping[str, Sequence[Mapping[str, Any]]] = metadata.get("partitionToWriteStats") or {}
-    stats = [stat for partition in by_partition.values() for stat in partition]
-    return Commit(
-        table=table,
-        instant=instant,
-        at=instant_time(instant),
-        inserted=sum(int(stat["numInserts"]) for stat in stats),
-        updated=sum(int(stat["numUpdateWrites"]) for stat in stats),
-        deleted=sum(int(stat["numDeletes"]) for stat in stats),
-        progress=extra[PROGRESS],
-    )
-
-
 class Commits:
-    """The commits seen of one table; each commit's metadata is read once."""
+    """The job's commits seen of one table, oldest first; each commit's metadata is read once."""
 
     def __init__(self, table: str) -> None:
         self._table = table
         self._seen: set[str] = set()
-        self._commits: list[Commit] = []
+        self.all: Sequence[Commit] = ()
         self.newest: tuple[str, Mapping[str, str]] = "", {}
 
-    def read(self, lake: Lake) -> list[Commit]:
-        """Return all commits, oldest first, including new ones. Raises LakeError."""
+    def read(self, lake: Lake) -> None:
+        """Add the new commits. Raises LakeError."""
         new = lake.commit_metadata(self._seen)
-        of_job = {
-            instant: extra for instant, one in new.items() if PROGRESS in (extra := one.get("extraMetadata") or {})
-        }
-        self.newest = max([self.newest, *of_job.items()], key=lambda one: one[0])
-        found = (read_commit(self._table, instant, metadata) for instant, metadata in new.items())
-        self._commits = sorted([*self._commits, *filter(None, found)], key=lambda commit: commit.instant)
+        # A table service's commit moves rows and adds none.
+        of_job = {instant: one for instant, one in new.items() if PROGRESS in (one.get("extraMetadata") or {})}
+        extras = ((instant, one["extraMetadata"]) for instant, one in of_job.items())
+        self.newest = max([self.newest, *extras], key=lambda one: one[0])
+        found = (self._commit(instant, metadata) for instant, metadata in of_job.items())
+        self.all = sorted([*self.all, *found], key=lambda commit: commit.instant)
         self._seen |= new.keys()
-        return self.all
 
-    @property
-    def all(self) -> list[Commit]:
-        return list(self._commits)
+    def _commit(self, instant: str, metadata: Mapping[str, Any]) -> Commit:
+        by_partition: Mapping[str, Sequence[Mapping[str, Any]]] = metadata.get("partitionToWriteStats") or {}
+        stats = [stat for partition in by_partition.values() for stat in partition]
+        return Commit(
+            table=self._table,
+            instant=instant,
+            at=instant_time(instant),
+            inserted=sum(int(stat["numInserts"]) for stat in stats),
+            updated=sum(int(stat["numUpdateWrites"]) for stat in stats),
+            deleted=sum(int(stat["numDeletes"]) for stat in stats),
+            progress=metadata["extraMetadata"][PROGRESS],
+        )
 
 
 class Failures:
-    """Errors and their times, from each look's problems."""
+    """Errors and their times, from each look's problems; earlier ones that are missing have ended."""
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, str], Failure] = {}
         self._ended: list[Failure] = []
 
     def note(self, problems: Iterable[Problem], now: float) -> None:
-        """Record the current problems; earlier ones that are missing have ended."""
         wrong = {(problem.part, problem.what): str(problem) for problem in problems}
         for key in self._open.keys() - wrong.keys():
             self._ended = [*self._ended, replace(self._open.pop(key), ended=now)][-KEPT:]
@@ -109,7 +95,6 @@ class Failures:
 
 
 def restarted(restarts: Mapping[str, Restarts]) -> list[Failure]:
-    """Return the last restart by the supervisor of each service."""
     return [
         Failure(
             text=f"{name} was restarted ({entry.total} times): {entry.reason}", at=entry.last_at, ended=entry.last_at

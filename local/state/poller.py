@@ -42,7 +42,6 @@ class Poller(Generic[Value]):
 
     @property
     def unanswered_s(self) -> float:
-        """Seconds since the last answer or error."""
         return time.monotonic() - self._ended
 
     @property

@@ -3,8 +3,11 @@
 import contextlib
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 import psutil
 import psycopg2
@@ -19,6 +22,7 @@ from local.platform.platform import Platform
 from local.platform.startup import STOP_ORDER
 from local.platform.supervisor import Restarts
 
+Value = TypeVar("Value")
 # Errors of a client whose service is down, or has no data yet.
 UNAVAILABLE = (
     psycopg2.Error,
@@ -94,33 +98,38 @@ def require_answers(platform: Platform, *names: str) -> None:
 
 
 def unusable_services(platform: Platform, running: set[str]) -> tuple[set[str], dict[str, str]]:
-    """Name the services that hang, and those that refuse our login, with the reason.
-
-    They hang when stopped by a signal, or without an answer within ANSWER_S.
-    """
+    """Name what hangs, stopped by a signal or without an answer for ANSWER_S, and what refuses our login, and why."""
     stopped = {name for name in running if is_stopped(platform.pid(name))}
-    questions = {name: service.ready for name, service in platform.services.listening.items()}
-    asked = questions.keys() & running - stopped
-    answered: set[str] = set()
-    refusals: dict[str, str] = {}
-    deadline = time.monotonic() + ANSWER_S
+    listening = platform.services.listening
+    asked = {name: answer(partial(_refusal, listening[name].ready)) for name in listening.keys() & running - stopped}
+    wait(asked.values(), ANSWER_S)
+    answered = {name: one for name, one in asked.items() if one.done() and one.exception() is None}
+    refusals = {name: reason for name, one in answered.items() if (reason := one.result())}
+    return stopped | asked.keys() - answered.keys(), refusals
 
-    def ask(name: str) -> None:
-        with contextlib.suppress(*UNAVAILABLE):
-            try:
-                while not questions[name]():
-                    time.sleep(PAUSE_S)
-            except RefusedError as error:
-                refusals[name] = str(error)
-            answered.add(name)
 
-    # Daemons: a query that never ends must not keep the command from exiting.
-    threads = [threading.Thread(target=ask, args=[name], daemon=True) for name in asked]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(max(0.0, deadline - time.monotonic()))
-    return stopped | asked - answered, refusals
+def answer(read: Callable[[], Value]) -> Future[Value]:
+    """Ask in a daemon thread: a query that never ends must not keep the command from exiting."""
+    found: Future[Value] = Future()
+
+    def ask() -> None:
+        try:
+            found.set_result(read())
+        except BaseException as error:  # noqa: BLE001  (raised where it was asked)
+            found.set_exception(error)
+
+    threading.Thread(target=ask, daemon=True).start()
+    return found
+
+
+def _refusal(ready: Callable[[], bool]) -> str:
+    """Wait until a service is ready; return why it refuses our login, if it does."""
+    try:
+        while not ready():
+            time.sleep(PAUSE_S)
+    except RefusedError as error:
+        return str(error)
+    return ""
 
 
 def is_stopped(pid: int | None) -> bool:

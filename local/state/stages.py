@@ -3,10 +3,10 @@
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import Any
 
 from contract.states import CATALOGUE, JOB, LAKE, LANDING, SLOT, SOURCE, STAGES, TOPIC
-from local.services.source_database import OutboxQueue, Slot
+from local.services.source_database import Slot
 from local.state.tables import DataStatus
 
 RATE_S = 30.0
@@ -37,23 +37,18 @@ class Trail:
 
     def __init__(self) -> None:
         self._points: deque[tuple[float, int]] = deque(maxlen=_KEPT)
-        self._moved: float | None = None
+        # When it last moved, as far as observed.
+        self.last: float | None = None
 
     def note(self, now: float, position: int | None) -> None:
-        """Record a position that differs from the last one."""
         if position is None:
             return
         if self._points and position < self._points[-1][1]:
             self._points.clear()
         if not self._points or position != self._points[-1][1]:
             if self._points:
-                self._moved = now
+                self.last = now
             self._points.append((now, position))
-
-    @property
-    def last(self) -> float | None:
-        """When it last moved, as far as observed."""
-        return self._moved
 
     @property
     def position(self) -> int | None:
@@ -80,11 +75,6 @@ def on_wall_clock(stages: Iterable[Stage], counted: float, now: float) -> tuple[
     return tuple(s if s.last is None else replace(s, last=now - (counted - s.last)) for s in stages)
 
 
-class _Lag(TypedDict, total=False):
-    lag_s: float
-    lag_events: int
-
-
 class Stages:
     """Keeps the trails of one pipeline between polls."""
 
@@ -105,50 +95,31 @@ class Stages:
             self._trails[name].note(now, position)
         if data.queried:
             # A change is unknown until a query finds it.
-            return [
-                Stage(name=LAKE, position=_lake(newest, data), last=self._trails[LAKE].last),
-                Stage(name=CATALOGUE, position=_catalogue(data), last=self._trails[CATALOGUE].last),
-            ]
+            return [self._stage(LAKE, _lake(newest, data)), self._stage(CATALOGUE, _catalogue(data))]
+        queue = data.outbox_queue
+        waiting = {"lag_s": queue.seconds if queue.entries else 0.0, "lag_events": queue.entries} if queue else {}
+        held = {"lag_s": self._slot_lag(now, slot, confirmed), "held_bytes": slot.held_bytes} if slot else {}
+        rates = {name: self._trails[name].rate(now) for name in STAGES}
         return [
-            self._stage(now, SOURCE, _source(data), **_queue(data.outbox_queue)),
-            self._stage(now, SLOT, _slot(slot), lag_s=self._slot_lag(now, slot, confirmed), held=slot),
-            self._stage(now, TOPIC, _offset(ends)),
-            self._behind(now, LANDING, _landing(landed, data), TOPIC),
-            self._behind(now, JOB, _offset(read_to), LANDING),
-            self._behind(now, LAKE, _lake(newest, data), TOPIC, of=JOB),
-            Stage(name=CATALOGUE, position=_catalogue(data), last=self._trails[CATALOGUE].last),
+            self._stage(SOURCE, _source(data), rate=rates[SOURCE], **waiting),
+            self._stage(SLOT, _slot(slot), rate=rates[SLOT], **held),
+            self._stage(TOPIC, _offset(ends), rate=rates[TOPIC]),
+            self._stage(LANDING, _landing(landed, data), rate=rates[LANDING], **self._lag(now, LANDING, TOPIC)),
+            self._stage(JOB, _offset(read_to), rate=rates[JOB], **self._lag(now, JOB, LANDING)),
+            self._stage(LAKE, _lake(newest, data), rate=rates[JOB], **self._lag(now, JOB, TOPIC)),
+            self._stage(CATALOGUE, _catalogue(data)),
         ]
 
-    def _stage(
-        self,
-        now: float,
-        name: str,
-        position: str | None,
-        *,
-        lag_s: float | None = None,
-        lag_events: int | None = None,
-        held: Slot | None = None,
-        rate_of: str | None = None,
-    ) -> Stage:
-        return Stage(
-            name=name,
-            position=position,
-            lag_s=lag_s,
-            lag_events=lag_events,
-            rate=self._trails[rate_of or name].rate(now),
-            last=self._trails[name].last,
-            held_bytes=held.held_bytes if held else None,
-        )
+    def _stage(self, name: str, position: str | None, **more: Any) -> Stage:
+        return Stage(name=name, position=position, last=self._trails[name].last, **more)
 
-    def _behind(self, now: float, name: str, position: str | None, upstream: str, *, of: str | None = None) -> Stage:
-        """A stage that counts events as the previous one does; `of`: the trail that holds its count."""
-        here, there = self._trails[of or name].position, self._trails[upstream].position
+    def _lag(self, now: float, name: str, upstream: str) -> dict[str, float | None]:
+        here, there = self._trails[name].position, self._trails[upstream].position
         events = None if here is None or there is None else max(there - here, 0)
-        lag_s = self._trails[upstream].behind_s(now, here)
-        return self._stage(now, name, position, lag_s=lag_s, lag_events=events, rate_of=of)
+        return {"lag_s": self._trails[upstream].behind_s(now, here), "lag_events": events}
 
-    def _slot_lag(self, now: float, slot: Slot | None, confirmed: int | None) -> float | None:
-        if slot is None or slot.behind_bytes is None:
+    def _slot_lag(self, now: float, slot: Slot, confirmed: int | None) -> float | None:
+        if slot.behind_bytes is None:
             return None
         return self._trails[SOURCE].behind_s(now, confirmed) if slot.behind_bytes > QUIET_WAL_BYTES else 0.0
 
@@ -170,10 +141,6 @@ def _number(instant: str | None) -> int | None:
 
 def _offset(position: int | None) -> str | None:
     return None if position is None else f"next offset {position:,}"
-
-
-def _queue(queue: OutboxQueue | None) -> _Lag:
-    return {} if queue is None else {"lag_s": queue.seconds if queue.entries else 0.0, "lag_events": queue.entries}
 
 
 def _source(data: DataStatus) -> str | None:

@@ -48,7 +48,6 @@ class Alive:
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """The services that are dead or stopped."""
         return tuple(sorted((self.expected - self.running) | (self.stopped & self.expected)))
 
 

@@ -39,8 +39,6 @@ def touched(before: Templates, after: Templates) -> list[Touched]:
 
 
 class _Stack:
-    """One stack's resources, before and after."""
-
     def __init__(self, stack: str, before: Template, after: Template) -> None:
         self._stack = stack
         self._before: Mapping[str, Any] = before["Resources"]
@@ -109,7 +107,6 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator
 
 
 def _readable(properties: Mapping[str, Any]) -> Any:
-    """Parse the JSON of a custom resource's request, so that its keys can be compared."""
     match properties.get("Request"):
         case {"json": opened}:  # already parsed by operate/diff/normal_form.py
             return opened
@@ -164,7 +161,6 @@ def _is_function(value: Mapping[str, Any]) -> bool:
 
 
 def _imports(value: Any) -> Iterator[str]:
-    """The names of all exports that a template imports."""
     if isinstance(value, dict):
         if isinstance(name := value.get("Fn::ImportValue"), str):
             yield name

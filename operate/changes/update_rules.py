@@ -8,9 +8,8 @@ import functools
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from plugins.connector_names import FIXED
 
@@ -22,15 +21,21 @@ REGION = "ap-southeast-2"
 UNKNOWN = "nobody has written down what this change does"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fact:
-    """What a change of a property does, if `when` (given the old value and the new one) is true."""
+class Fact(NamedTuple):
+    """What a change of a property, or one below it, does, if `when` (given the old value and the new one) is true.
 
-    path: Path
+    `place`: the property's names with dots between them; empty for any property.
+    """
+
+    place: str
     effect: Effect
     why: str
     source: str
     when: Callable[[Any, Any], bool] = lambda _before, _after: True
+
+    @property
+    def path(self) -> Path:
+        return tuple(self.place.split(".")) if self.place else ()
 
 
 def version(text: str) -> tuple[int, ...]:
@@ -39,133 +44,87 @@ def version(text: str) -> tuple[int, ...]:
 
 
 def _smaller(before: Any, after: Any) -> bool:
-    return int(after) < int(before)
+    return isinstance(before, int) and isinstance(after, int) and after < before
 
 
 def _older(before: Any, after: Any) -> bool:
     return version(after) < version(before)
 
 
+def _other_mode(before: str, after: str) -> bool:
+    return before.endswith("kraft") != after.endswith("kraft")
+
+
 _EMR = "CloudFormation template reference, AWS::EMR::Cluster: JobFlowInstancesConfig and InstanceGroupConfig"
 _INSTANCE = "CloudFormation template reference, AWS::EC2::Instance"
-_CLUSTER = "CloudFormation template reference, AWS::RDS::DBCluster"
-_MSK = "Amazon MSK developer guide"
+_REPLACED = "CloudFormation template reference, AWS::RDS::DBCluster: Update requires: Replacement"
+_DATABASE = "CloudFormation template reference, AWS::RDS::DBInstance"
+_UPGRADE = 'Aurora user guide, "Upgrading Amazon Aurora PostgreSQL DB clusters"'
+_STORAGE = 'Amazon MSK developer guide, "Manual scaling for Standard brokers"'
+_SIZE = 'Amazon MSK developer guide, "Update the Amazon MSK cluster broker size"'
+_VERSION = 'Amazon MSK developer guide, "Upgrade the Apache Kafka version"'
+_KRAFT = 'Amazon MSK developer guide, "Migrate from ZooKeeper to KRaft mode"'
+_BROKERS = 'Amazon MSK developer guide, "Remove a broker from an Amazon MSK cluster"'
+_NO_SHRINKING = '"You can only increase the amount of storage, you can\'t decrease it"'
+_NO_DOWNGRADE = '"You can\'t downgrade an existing MSK cluster to an older version of Apache Kafka"'
+_BY_HAND = "from ZooKeeper to KRaft needs three zones and ZooKeeper's access switched off by hand"
+_ONE_BY_ONE, _INTERRUPTED = "one broker after the other", "interrupts the database for a short while"
 FACTS: dict[str, tuple[Fact, ...]] = {
     "AWS::EC2::Instance": (
-        Fact(path=("InstanceType",), effect="in place", why="stopped and started", source=_INSTANCE),
-        Fact(path=("UserData",), effect="in place", why="stopped and started", source=_INSTANCE),
-        Fact(path=("SecurityGroupIds",), effect="in place", why="", source=_INSTANCE),
+        Fact("InstanceType", "in place", "stopped and started", _INSTANCE),
+        Fact("UserData", "in place", "stopped and started", _INSTANCE),
+        Fact("SecurityGroupIds", "in place", "", _INSTANCE),
     ),
     "AWS::EMR::Cluster": (
-        Fact(path=("Instances", "CoreInstanceGroup", "InstanceCount"), effect="in place", why="resized", source=_EMR),
-        Fact(path=("Instances", "TerminationProtected"), effect="in place", why="", source=_EMR),
-        Fact(path=("Instances",), effect="replaced", why="", source=_EMR),
+        Fact("Instances.CoreInstanceGroup.InstanceCount", "in place", "resized", _EMR),
+        Fact("Instances.TerminationProtected", "in place", "", _EMR),
+        Fact("Instances", "replaced", "", _EMR),
     ),
     "AWS::MSK::Cluster": (
-        Fact(
-            path=("BrokerNodeGroupInfo", "StorageInfo"),
-            effect="refused",
-            why='"You can only increase the amount of storage, you can\'t decrease it"',
-            source=f'{_MSK}, "Manual scaling for Standard brokers"',
-            when=lambda before, after: isinstance(before, int) and _smaller(before, after),
-        ),
-        Fact(
-            path=("BrokerNodeGroupInfo", "InstanceType"),
-            effect="in place",
-            why="one broker after the other",
-            source=f'{_MSK}, "Update the Amazon MSK cluster broker size"',
-        ),
-        Fact(
-            path=("KafkaVersion",),
-            effect="refused",
-            why='"You can\'t downgrade an existing MSK cluster to an older version of Apache Kafka"',
-            source=f'{_MSK}, "Upgrade the Apache Kafka version"',
-            when=_older,
-        ),
-        Fact(
-            path=("KafkaVersion",),
-            effect="refused",
-            why="from ZooKeeper to KRaft needs three zones and ZooKeeper's access switched off by hand",
-            source=f'{_MSK}, "Migrate from ZooKeeper to KRaft mode"',
-            when=lambda before, after: before.endswith("kraft") != after.endswith("kraft"),
-        ),
-        Fact(
-            path=("KafkaVersion",),
-            effect="in place",
-            why="one broker after the other",
-            source=f'{_MSK}, "Upgrade the Apache Kafka version"',
-        ),
-        Fact(
-            path=("NumberOfBrokerNodes",),
-            effect="refused",
-            why="unless the brokers that go hold no partitions",
-            source=f'{_MSK}, "Remove a broker from an Amazon MSK cluster"',
-            when=_smaller,
-        ),
+        Fact("BrokerNodeGroupInfo.StorageInfo", "refused", _NO_SHRINKING, _STORAGE, _smaller),
+        Fact("BrokerNodeGroupInfo.InstanceType", "in place", _ONE_BY_ONE, _SIZE),
+        Fact("KafkaVersion", "refused", _NO_DOWNGRADE, _VERSION, _older),
+        Fact("KafkaVersion", "refused", _BY_HAND, _KRAFT, _other_mode),
+        Fact("KafkaVersion", "in place", _ONE_BY_ONE, _VERSION),
+        Fact("NumberOfBrokerNodes", "refused", "unless the brokers that go hold no partitions", _BROKERS, _smaller),
     ),
     "AWS::RDS::DBCluster": (
-        Fact(
-            path=("EngineVersion",),
-            effect="refused",
-            why="an older version isn't among a version's upgrade targets",
-            source='Aurora user guide, "Upgrading Amazon Aurora PostgreSQL DB clusters"',
-            when=_older,
-        ),
-        Fact(
-            path=("EngineVersion",),
-            effect="in place",
-            why="interrupts the database for a short while",
-            source='Aurora user guide, "Upgrading Amazon Aurora PostgreSQL DB clusters"',
-        ),
+        Fact("EngineVersion", "refused", "an older version isn't among a version's upgrade targets", _UPGRADE, _older),
+        Fact("EngineVersion", "in place", _INTERRUPTED, _UPGRADE),
         *(
-            Fact(path=(name,), effect="replaced", why="", source=f"{_CLUSTER}: Update requires: Replacement")
+            Fact(name, "replaced", "", _REPLACED)
             for name in ("MasterUsername", "SnapshotIdentifier", "SourceDBClusterIdentifier", "StorageEncrypted")
         ),
     ),
-    "AWS::RDS::DBInstance": (
-        Fact(
-            path=("DBInstanceClass",),
-            effect="in place",
-            why="interrupts the database for a short while",
-            source="CloudFormation template reference, AWS::RDS::DBInstance",
-        ),
-    ),
+    "AWS::RDS::DBInstance": (Fact("DBInstanceClass", "in place", _INTERRUPTED, _DATABASE),),
 }
-# Our resources and CDK's: what their handlers do with a changed request. Paths begin in `Request`.
+# Our resources and CDK's: what their handlers do with a changed request. Places begin in `Request`.
+_GO_BY_IT, _STAYS = "slot and offsets go by it", "the connector, under its name: progress stays"
 _CONNECTOR = "stacks/handlers/msk_connect/changes.py"
 CUSTOM: dict[str, tuple[Fact, ...]] = {
-    "Custom::BootstrapBrokers": (Fact(path=("clusterArn",), effect="replaced", why="", source="bootstrap_brokers.py"),),
+    "Custom::BootstrapBrokers": (Fact("clusterArn", "replaced", "", "bootstrap_brokers.py"),),
     "Custom::Connector": (
-        Fact(path=("connectorName",), effect="refused", why="slot and offsets go by it", source="connector.py"),
-        *(
-            Fact(
-                path=(key,), effect="recreated", why="the connector, under its name: progress stays", source=_CONNECTOR
-            )
-            for key in FIXED
-        ),
+        Fact("connectorName", "refused", _GO_BY_IT, "connector.py"),
+        *(Fact(key, "recreated", _STAYS, _CONNECTOR) for key in FIXED),
     ),
-    "Custom::KubernetesConnector": (
-        Fact(
-            path=("connectorName",), effect="refused", why="slot and offsets go by it", source="kubernetes_connector.py"
-        ),
-    ),
-    "Custom::KubernetesObjects": (),
+    "Custom::KubernetesConnector": (Fact("connectorName", "refused", _GO_BY_IT, "kubernetes_connector.py"),),
     "Custom::Plugin": (
-        Fact(path=("tags",), effect="in place", why="", source="connector_plugin.py"),
-        Fact(path=(), effect="replaced", why="its name is its content's", source="connector_plugin.py"),
+        Fact("tags", "in place", "", "connector_plugin.py"),
+        Fact("", "replaced", "its name is its content's", "connector_plugin.py"),
     ),
     "Custom::EmrStep": (
-        Fact(path=("name",), effect="replaced", why="", source="emr_step.py"),
-        Fact(path=(), effect="recreated", why="the job restarts after its commit", source="emr_step.py"),
+        Fact("name", "replaced", "", "emr_step.py"),
+        Fact("", "recreated", "the job restarts after its commit", "emr_step.py"),
     ),
-    "Custom::OutsideSource": (),
-    "Custom::PreparedPipeline": (),
-    "Custom::PreparedSource": (),
-    "Custom::ProtectedDatabase": (),
-    "Custom::QueriedSource": (),
-    "Custom::S3AutoDeleteObjects": (),
-    "Custom::Topics": (),
-    "Custom::VpcRestrictDefaultSG": (),
+    # Any change is in place.
+    **dict.fromkeys(
+        (
+            *("Custom::KubernetesObjects", "Custom::OutsideSource", "Custom::PreparedPipeline"),
+            *("Custom::PreparedSource", "Custom::ProtectedDatabase", "Custom::QueriedSource"),
+            *("Custom::S3AutoDeleteObjects", "Custom::Topics", "Custom::VpcRestrictDefaultSG"),
+        ),
+        (),
+    ),
 }
 # No schema in cfn-lint: a nested stack of an AWS application.
 WITHOUT_SCHEMA = frozenset({"AWS::Serverless::Application"})

@@ -1,8 +1,9 @@
 """An environment's monthly cost, line by line, from its settings and the price table."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from operate.costs.prices import HOUR, Price, Prices
 from operate.errors import OperateError
@@ -81,20 +82,7 @@ def items(environment: Environment, prices: Prices) -> list[Item]:
             f"operate/costs/prices.toml has the prices of {prices.region}, not those of {environment.region}, where "
             f"{environment.name} is"
         )
-    bill = _Bill(prices)
-    return [
-        *_network(environment, bill),
-        *_vpn(environment, bill),
-        *_database(environment, bill),
-        *_streaming(environment, bill),
-        *_connectors(environment, bill),
-        # A cluster can't be stopped, only terminated along with its disks.
-        *(replace(line, stopping=EMR) for line in _processing(environment, bill)),
-        *_lake(bill),
-        *_analytics(bill),
-        *_logs(environment, bill),
-        *_shared(environment, bill),
-    ]
+    return [line for part, lines in _PARTS.items() for line in lines(environment, _Bill(part, prices))]
 
 
 def total(lines: list[Item]) -> float:
@@ -113,78 +101,74 @@ def unknown(lines: list[Item]) -> list[Item]:
 
 
 def requests_of_rounds(prices: Prices, interval_seconds: float) -> tuple[float, float]:
-    """Return what the job's requests to S3 cost in USD a month, for rounds of this many seconds.
-
-    First if every round commits, then if none finds anything: one LIST each.
-    """
+    """Return the USD a month of the job's requests if each round commits, and if none finds anything: one LIST each."""
     rounds = prices.hours_per_month * 3600 / interval_seconds / 1000
     dear, cheap, commit = prices.of("s3.requests").usd, prices.of("s3.reads").usd, prices.commit_requests
-    return rounds * (commit.puts_and_lists * dear + commit.reads * cheap), rounds * dear
+    return rounds * (commit["puts_and_lists"] * dear + commit["reads"] * cheap), rounds * dear
 
 
 class _Bill:
-    """Creates lines from the table's prices."""
+    """Creates a part's lines from the table's prices; `more` are further fields of the line."""
 
-    def __init__(self, prices: Prices) -> None:
+    def __init__(self, part: str, prices: Prices) -> None:
+        self._part = part
         self.prices = prices
 
-    def line(self, part: str, what: str, quantity: float, name: str, *, assumed: bool = False) -> Item:
-        return self._item(part, what, quantity, self.prices.of(name), assumed=assumed)
+    def line(self, what: str, quantity: float, name: str, **more: Any) -> Item:
+        return self._item(what, quantity, self.prices.of(name), **more)
 
-    def instances(self, part: str, what: str, quantity: float, service: str, type_: str) -> Item:
+    def instances(self, what: str, quantity: float, service: str, type_: str, **more: Any) -> Item:
         """A line of instances, whose type the table may lack."""
-        return self._item(part, f"{what}, {type_}", quantity, self.prices.of_instance(service, type_))
+        return self._item(f"{what}, {type_}", quantity, self.prices.of_instance(service, type_), **more)
 
-    def share(self, part: str, what: str, quantity: float, type_: str, share: str) -> Item:
+    def share(self, what: str, quantity: float, type_: str, share: str, **more: Any) -> Item:
         """A line at a share of the on-demand price of an instance type: EMR's fee, spot instances."""
         ec2, of_it = self.prices.of_instance(EC2, type_), self.prices.of(share)
         price = ec2 and of_it.model_copy(update={"usd": ec2.usd * of_it.usd, "unit": HOUR})
-        return self._item(part, f"{what}, {type_}", quantity, price)
+        return self._item(f"{what}, {type_}", quantity, price, **more)
 
-    def _item(self, part: str, what: str, quantity: float, price: Price | None, *, assumed: bool = False) -> Item:
+    def _item(self, what: str, quantity: float, price: Price | None, **more: Any) -> Item:
         hours = self.prices.hours_per_month
-        return Item(part=part, what=what, quantity=quantity, price=price, hours=hours, assumed=assumed)
+        return Item(part=self._part, what=what, quantity=quantity, price=price, hours=hours, **more)
 
 
 def _network(environment: Environment, bill: _Bill) -> Iterator[Item]:
-    part, zones, ways_out = "network", len(environment.availability_zones), _ways_out(environment)
-    settings, prices = environment.network, bill.prices
+    settings, prices, ways_out = environment.network, bill.prices, _ways_out(environment)
     if settings.nat == "gateways":
-        yield bill.line(part, "NAT gateways", ways_out, "nat.gateway")
-        yield bill.line(part, "through NAT, GB", prices.usage.nat_data_gb, "nat.data", assumed=True)
+        yield bill.line("NAT gateways", ways_out, "nat.gateway")
+        yield bill.line("through NAT, GB", prices.usage["nat_data_gb"], "nat.data", assumed=True)
     else:
-        yield bill.instances(part, "NAT instances", ways_out, EC2, settings.nat_instance_type)
-        yield bill.line(part, "NAT instances' volumes, GB", ways_out * prices.counts.nat_volume_gb, "ebs.gp3")
-    yield bill.line(part, "NAT's public addresses", ways_out, "vpc.public-ipv4")
+        yield bill.instances("NAT instances", ways_out, EC2, settings.nat_instance_type)
+        yield bill.line("NAT instances' volumes, GB", ways_out * prices.counts["nat_volume_gb"], "ebs.gp3")
+    yield bill.line("NAT's public addresses", ways_out, "vpc.public-ipv4")
     if endpoints := len(settings.interface_endpoints):
-        yield bill.line(part, "interface endpoints x zones", endpoints * zones, "vpc.endpoint")
+        zones = len(environment.availability_zones)
+        yield bill.line("interface endpoints x zones", endpoints * zones, "vpc.endpoint")
 
 
 def _ways_out(environment: Environment) -> int:
-    """NAT gateways or instances."""
     return 1 if environment.network.nat == "instance" else len(environment.availability_zones)
 
 
 def _vpn(environment: Environment, bill: _Bill) -> Iterator[Item]:
-    part = "vpn"
-    yield bill.instances(part, "bastion", 1, EC2, environment.vpn.instance_type)
-    yield bill.line(part, "its volume, GB", bill.prices.counts.vpn_volume_gb, "ebs.gp3")
-    yield bill.line(part, "its Elastic IP", 1, "vpc.public-ipv4")
+    yield bill.instances("bastion", 1, EC2, environment.vpn.instance_type)
+    yield bill.line("its volume, GB", bill.prices.counts["vpn_volume_gb"], "ebs.gp3")
+    yield bill.line("its Elastic IP", 1, "vpc.public-ipv4")
 
 
 def _database(environment: Environment, bill: _Bill) -> Iterator[Item]:
-    part, settings, usage = "database", environment.database, bill.prices.usage
-    instances = bill.instances(part, "Aurora instances", settings.instances, "aurora", settings.instance_class)
-    yield replace(instances, stopping=AURORA)
-    yield bill.line(part, "storage, GB", usage.aurora_storage_gb, "aurora.storage", assumed=True)
-    yield bill.line(part, "I/O, millions", usage.aurora_requests_millions, "aurora.requests", assumed=True)
+    settings, usage = environment.database, bill.prices.usage
+    type_ = settings.instance_class
+    yield bill.instances("Aurora instances", settings.instances, "aurora", type_, stopping=AURORA)
+    yield bill.line("storage, GB", usage["aurora_storage_gb"], "aurora.storage", assumed=True)
+    yield bill.line("I/O, millions", usage["aurora_requests_millions"], "aurora.requests", assumed=True)
 
 
 def _streaming(environment: Environment, bill: _Bill) -> Iterator[Item]:
-    part, settings = "streaming", environment.streaming
-    broker = bill.instances(part, "MSK brokers", settings.brokers, "msk", settings.broker_type.removeprefix("kafka."))
+    settings = environment.streaming
+    broker = bill.instances("MSK brokers", settings.brokers, "msk", settings.broker_type.removeprefix("kafka."))
     yield replace(broker, what=f"MSK brokers, {settings.broker_type}")
-    yield bill.line(part, "their volumes, GB", settings.brokers * settings.volume_gb, "msk.storage")
+    yield bill.line("their volumes, GB", settings.brokers * settings.volume_gb, "msk.storage")
 
 
 def _connectors(environment: Environment, bill: _Bill) -> Iterator[Item]:
@@ -195,113 +179,108 @@ def _connectors(environment: Environment, bill: _Bill) -> Iterator[Item]:
         of_which = "" if pipeline.is_first else f" of {pipeline.name}"
         for name, settings in (("source", pipeline.source), ("sink", pipeline.sink)):
             units = settings.workers * settings.mcu_per_worker
-            line = bill.line("connectors", f"MSK Connect units, {name}{of_which}", units, "connect.mcu")
-            yield replace(line, stopping=CONNECTORS)
+            yield bill.line(f"MSK Connect units, {name}{of_which}", units, "connect.mcu", stopping=CONNECTORS)
 
 
 def _kubernetes(environment: Environment, bill: _Bill) -> Iterator[Item]:
     """The cluster, and nodes as Auto Mode might choose them: for the workers' units, and one for the add-ons."""
-    part, counts = "connectors", bill.prices.counts
+    counts, of_nodes = bill.prices.counts, {"assumed": True, "stopping": NODES}
     pairs = [pair for pipeline in environment.streamed for pair in (pipeline.source, pipeline.sink)]
     units = sum(connector.workers * connector.mcu_per_worker for connector in pairs)
     nodes = 1 + math.ceil(units / UNITS_OF_A_NODE)
-    yield bill.line(part, "EKS cluster", 1, "eks.cluster")
-    volumes = bill.line(part, "their volumes, GB", nodes * counts.eks_volume_gb, "ebs.gp3", assumed=True)
-    for line in (
-        bill.instances(part, "nodes of Auto Mode, such as", nodes, EC2, NODE),
-        bill.share(part, "Auto Mode's fee", nodes, NODE, "eks.auto-mode"),
-        volumes,
-    ):
-        yield replace(line, assumed=True, stopping=NODES)
-    yield bill.line(part, "connectors' metrics", counts.connector_metrics * len(pairs), "cloudwatch.metric")
+    yield bill.line("EKS cluster", 1, "eks.cluster")
+    yield bill.instances("nodes of Auto Mode, such as", nodes, EC2, NODE, **of_nodes)
+    yield bill.share("Auto Mode's fee", nodes, NODE, "eks.auto-mode", **of_nodes)
+    yield bill.line("their volumes, GB", nodes * counts["eks_volume_gb"], "ebs.gp3", **of_nodes)
+    yield bill.line("connectors' metrics", counts["connector_metrics"] * len(pairs), "cloudwatch.metric")
 
 
 def _processing(environment: Environment, bill: _Bill) -> Iterator[Item]:
-    part, settings = "processing", environment.processing
-    groups = (
+    """EMR: a cluster can't be stopped, only terminated along with its disks."""
+    settings, nodes = environment.processing, 1 + environment.processing.core_instances
+    for role, count, type_ in (
         ("primary", 1, settings.primary_instance_type),
         ("core", settings.core_instances, settings.core_instance_type),
-    )
-    for role, count, type_ in groups:
-        if not count:
-            continue
-        if settings.market == "spot":
-            yield bill.share(part, f"EMR {role} on spot", count, type_, "ec2.spot")
-        else:
-            yield bill.instances(part, f"EMR {role}", count, EC2, type_)
-        yield bill.share(part, "EMR's fee", count, type_, "emr.fee")
-    nodes = sum(count for _, count, _ in groups)
-    yield bill.line(part, "their volumes, GB", nodes * bill.prices.counts.emr_volume_gb, "ebs.gp3")
+    ):
+        if count and settings.market == "spot":
+            yield bill.share(f"EMR {role} on spot", count, type_, "ec2.spot", stopping=EMR)
+        elif count:
+            yield bill.instances(f"EMR {role}", count, EC2, type_, stopping=EMR)
+        if count:
+            yield bill.share("EMR's fee", count, type_, "emr.fee", stopping=EMR)
+    yield bill.line("their volumes, GB", nodes * bill.prices.counts["emr_volume_gb"], "ebs.gp3", stopping=EMR)
 
 
-def _lake(bill: _Bill) -> Iterator[Item]:
-    part, usage = "lake", bill.prices.usage
-    yield bill.line(part, "S3 storage, GB", usage.lake_storage_gb, "s3.storage", assumed=True)
-    yield bill.line(part, "S3 requests, thousands", usage.s3_requests_thousands, "s3.requests", assumed=True)
+def _lake(_environment: Environment, bill: _Bill) -> Iterator[Item]:
+    usage = bill.prices.usage
+    yield bill.line("S3 storage, GB", usage["lake_storage_gb"], "s3.storage", assumed=True)
+    yield bill.line("S3 requests, thousands", usage["s3_requests_thousands"], "s3.requests", assumed=True)
 
 
-def _analytics(bill: _Bill) -> Iterator[Item]:
+def _analytics(_environment: Environment, bill: _Bill) -> Iterator[Item]:
     """Athena's queries. QuickSight's users pay for it, and the account has them anyway."""
-    scanned = bill.prices.usage.athena_scanned_tb
-    yield bill.line("analytics", "scanned by Athena, TB", scanned, "athena.scanned", assumed=True)
+    scanned = bill.prices.usage["athena_scanned_tb"]
+    yield bill.line("scanned by Athena, TB", scanned, "athena.scanned", assumed=True)
 
 
 def _logs(environment: Environment, bill: _Bill) -> Iterator[Item]:
     """Ingestion per log group, by its number of writers, and the stored share of it."""
-    each, connectors = bill.prices.logs, environment.connectors
-    workers = environment.connector_workers
+    each, workers, streaming = bill.prices.logs, environment.connector_workers, environment.streaming
+    database, connectors = environment.database, environment.connectors
     groups = (
-        ("flow log", each.address * _addresses(environment), environment.network.flow_log_retention_days),
-        ("Aurora's log", each.database * environment.database.instances, environment.database.log_retention_days),
-        ("brokers' log", each.broker * environment.streaming.brokers, environment.streaming.log_retention_days),
-        ("workers' log", each.worker * workers, connectors.log_retention_days),
-        ("functions' logs", each.functions, FUNCTIONS_RETENTION_DAYS),
+        ("flow log", each["address"] * _addresses(environment), environment.network.flow_log_retention_days),
+        ("Aurora's log", each["database"] * database.instances, database.log_retention_days),
+        ("brokers' log", each["broker"] * streaming.brokers, streaming.log_retention_days),
+        ("workers' log", each["worker"] * workers, connectors.log_retention_days),
+        ("functions' logs", each["functions"], FUNCTIONS_RETENTION_DAYS),
     )
     for what, gb, _ in groups:
-        yield bill.line("logs", f"{what}, GB", gb, "logs.data", assumed=True)
+        yield bill.line(f"{what}, GB", gb, "logs.data", assumed=True)
     kept = round(sum(gb * days / DAYS_PER_MONTH for _, gb, days in groups), 1)
-    yield bill.line("logs", "kept, GB", kept, "logs.storage", assumed=True)
+    yield bill.line("kept, GB", kept, "logs.storage", assumed=True)
 
 
 def _addresses(environment: Environment) -> int:
     """Count the VPC's network interfaces, whose connections the flow log records."""
-    zones = len(environment.availability_zones)
-    processing = environment.processing
-    return sum(
-        (
-            _ways_out(environment),
-            zones * len(environment.network.interface_endpoints),
-            1,  # the bastion
-            environment.database.instances,
-            environment.streaming.brokers,
-            environment.connector_workers,
-            1 + processing.core_instances,
-        )
-    )
+    bastion, emr = 1, 1 + environment.processing.core_instances
+    endpoints = len(environment.availability_zones) * len(environment.network.interface_endpoints)
+    data = environment.database.instances + environment.streaming.brokers + environment.connector_workers
+    return _ways_out(environment) + endpoints + bastion + data + emr
+
+
+def _monitoring(environment: Environment, bill: _Bill) -> Iterator[Item]:
+    counts, pipelines = bill.prices.counts, len(environment.streamed)
+    tables = sum(len(pipeline.captured.lake_tables) for pipeline in environment.pipelines)
+    topics = sum(len(pipeline.captured.tables) for pipeline in environment.streamed)
+    metrics = bill.prices.usage["metrics"] * tables
+    yield bill.line("S3's request metrics", counts["request_metrics"] * pipelines, "cloudwatch.metric")
+    yield bill.line("the job's metrics", metrics, "cloudwatch.metric", assumed=True)
+    # An alarm shared by several tables or topics is billed for each of their metrics.
+    alarms = counts["alarms"] + pipelines * counts["alarms_pipeline"] + topics + tables * counts["alarms_table"]
+    # For query-based pipelines: the database's oldest transaction.
+    yield bill.line("alarms", alarms + len(environment.queried), "cloudwatch.alarm")
+    yield bill.line("dashboards", counts["dashboards"], "cloudwatch.dashboard")
 
 
 def _shared(environment: Environment, bill: _Bill) -> Iterator[Item]:
-    counts, usage = bill.prices.counts, bill.prices.usage
-    pipelines, tables, topics = _counted(environment)
-    filters = counts.request_metrics * pipelines
-    yield bill.line("monitoring", "S3's request metrics", filters, "cloudwatch.metric")
-    yield bill.line("monitoring", "the job's metrics", usage.metrics * tables, "cloudwatch.metric", assumed=True)
-    # An alarm shared by several tables or topics is billed for each of their metrics.
-    alarms = counts.alarms + pipelines * counts.alarms_pipeline + topics + tables * counts.alarms_table
-    # For query-based pipelines: the database's oldest transaction.
-    alarms += len(environment.queried)
-    yield bill.line("monitoring", "alarms", alarms, "cloudwatch.alarm")
-    yield bill.line("monitoring", "dashboards", counts.dashboards, "cloudwatch.dashboard")
+    counts = bill.prices.counts
     # One more for each role of our own cluster, each salt of hashed columns, and each VPN user.
     own = sum((pipeline.database is None) + pipeline.hashes for pipeline in environment.pipelines)
-    secrets = counts.secrets + own + len(environment.vpn.users)
-    yield bill.line("all", "secrets", secrets, "secrets.secret")
-    if keys := counts.keys + (environment.eks is not None):
-        yield bill.line("all", "KMS keys", keys, "kms.key")
+    yield bill.line("secrets", counts["secrets"] + own + len(environment.vpn.users), "secrets.secret")
+    if keys := counts["keys"] + (environment.eks is not None):
+        yield bill.line("KMS keys", keys, "kms.key")
 
 
-def _counted(environment: Environment) -> tuple[int, int, int]:
-    """Count the pipelines with connectors, all tables, and the topics whose sinks an alarm watches."""
-    tables = sum(len(pipeline.captured.lake_tables) for pipeline in environment.pipelines)
-    topics = sum(len(pipeline.captured.tables) for pipeline in environment.streamed)
-    return len(environment.streamed), tables, topics
+_PARTS: dict[str, Callable[[Environment, _Bill], Iterator[Item]]] = {
+    "network": _network,
+    "vpn": _vpn,
+    "database": _database,
+    "streaming": _streaming,
+    "connectors": _connectors,
+    "processing": _processing,
+    "lake": _lake,
+    "analytics": _analytics,
+    "logs": _logs,
+    "monitoring": _monitoring,
+    "all": _shared,
+}

@@ -49,66 +49,17 @@ class Family(Row):
     size: str
 
 
-class Counts(_Part):
-    """How many of each resource the stacks create with any settings; volumes in GiB each."""
-
-    nat_volume_gb: int
-    vpn_volume_gb: int
-    emr_volume_gb: int
-    eks_volume_gb: int
-    connector_metrics: int
-    secrets: int
-    keys: int
-    alarms: int
-    alarms_pipeline: int
-    alarms_table: int
-    dashboards: int
-    request_metrics: int
-
-
-class Usage(_Part):
-    """Assumed monthly usage of what is billed by use."""
-
-    nat_data_gb: float
-    aurora_storage_gb: float
-    aurora_requests_millions: float
-    lake_storage_gb: float
-    s3_requests_thousands: float
-    metrics: float
-    athena_scanned_tb: float
-
-
-class Logs(_Part):
-    """Assumed GB written to CloudWatch Logs a month by each of these.
-
-    `address`: a network interface of the VPC, whose connections the flow log records.
-    """
-
-    address: float
-    database: float
-    broker: float
-    worker: float
-    functions: float
-
-
-class CommitRequests(_Part):
-    """S3 requests per commit of the streaming job: at the price of a PUT, and at that of a GET."""
-
-    puts_and_lists: int
-    reads: int
-
-
 class Prices(_Part):
-    """The whole table, for one region."""
+    """The whole table, for one region; the file says what each number of the last four counts."""
 
     region: str
     hours_per_month: int
     families: tuple[Family, ...]
     prices: tuple[Price, ...]
-    counts: Counts
-    commit_requests: CommitRequests
-    usage: Usage
-    logs: Logs
+    counts: dict[str, int]
+    commit_requests: dict[str, int]
+    usage: dict[str, float]
+    logs: dict[str, float]
 
     @cached_property
     def _by_name(self) -> dict[str, Price]:
@@ -119,7 +70,6 @@ class Prices(_Part):
         return {family.name: family for family in self.families}
 
     def of(self, name: str) -> Price:
-        """Return the price of an item that the table must have."""
         return self._by_name[name]
 
     def of_instance(self, service: str, type_: str) -> Price | None:

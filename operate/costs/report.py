@@ -2,16 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from operate.costs.bill import (
-    WHAT_STOPS,
-    Item,
-    Stopping,
-    confirmed,
-    items,
-    requests_of_rounds,
-    total,
-    unknown,
-)
+from operate.costs.bill import WHAT_STOPS, Item, Stopping, confirmed, items, requests_of_rounds, total, unknown
 from operate.costs.prices import HOUR, Prices
 from operate.errors import OperateError
 from operate.text import columns
@@ -34,10 +25,7 @@ STEP = 10
 
 
 def report(environment: Environment, prices: Prices, hours: float | None = None) -> str:
-    """Return the bill: a line per item, the total, its uncertainty, and the cost at `hours` a week.
-
-    Raises OperateError.
-    """
+    """Return the bill with its total, how sure that is, and the cost at `hours` a week. Raises OperateError."""
     lines = items(environment, prices)
     parts = [
         _table(lines),
@@ -164,10 +152,7 @@ def _notes(prices: Prices) -> Iterator[str]:
 
 
 def budget_problem(environment: Environment, prices: Prices) -> str | None:
-    """Return what is wrong with a budget, in one line; None if it covers the always-on cost.
-
-    None, too, without prices.
-    """
+    """Say what is wrong with a budget, in a line; None if it covers the always-on cost, or without prices."""
     try:
         usd = total(items(environment, prices))
     except OperateError:

@@ -11,11 +11,7 @@ DEPLOYED = "what is deployed"
 
 
 def changes(environment: Environment, templates: Templates, *, against_deployed: bool = False) -> Changes:
-    """Compare synthesized templates, by stack name, with the environment's snapshot or the deployed stacks.
-
-    Raises OperateError if there is no snapshot, CDK's comparison isn't installed, or credentials are missing or of
-    another account.
-    """
+    """Compare synthesized templates, by stack name, with the snapshot or the deployed stacks. Raises OperateError."""
     after = snapshots.by_stack(environment, templates)
     if against_deployed:
         before = snapshots.by_stack(environment, deployed(environment))

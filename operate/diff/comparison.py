@@ -7,7 +7,7 @@ import difflib
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,6 @@ class Changes:
 
     @property
     def summary(self) -> str:
-        """Return in one line how many changes there are of each kind."""
         counts = "; ".join(f"{section.title} {len(section.lines)}" for section in self.sections)
         return counts or "no changes"
 
@@ -78,20 +77,20 @@ def compare(environment: str, base: str, before: Templates, after: Templates) ->
     weaker = [line for sides in both for line in weakened(*sides)]
     words = _Words(touched, before, after)
     sections = (
-        Section(title="Refused by CloudFormation", lines=words.refused(), grave=True),
+        Section(title="Refused by CloudFormation", lines=words.of("refused", words.refused), grave=True),
         Section(title="Data lost or left behind", lines=words.data_lost(), grave=True),
-        Section(title="Replaced", lines=words.replaced(), grave=True),
+        Section(title="Replaced", lines=words.of("replaced", words.with_loss), grave=True),
         Section(title="Rights wider", lines=tuple(wider), grave=True),
         Section(title="Network wider", lines=tuple(opened), grave=True),
         Section(title="Protected less", lines=tuple(weaker), grave=True),
-        Section(title="Recreated", lines=words.with_reasons("recreated")),
+        Section(title="Recreated", lines=words.of("recreated", lambda each: f": {each.why}" if each.why else "")),
         Section(title="Connectors, jobs, topics", lines=tuple(line for sides in both for line in requests(*sides))),
         Section(title="Rights narrower", lines=tuple(narrower)),
         Section(title="Network narrower", lines=tuple(closed)),
-        Section(title="New", lines=words.named("new")),
-        Section(title="Gone", lines=words.gone()),
-        Section(title="Changed in place", lines=words.in_place()),
-        Section(title="Changed beside resources", lines=tuple(_beside(before, after, touched))),
+        Section(title="New", lines=words.of("new")),
+        Section(title="Gone", lines=words.of("gone", words.with_loss)),
+        Section(title="Changed in place", lines=words.of("in place", words.in_place)),
+        Section(title="Changed apart from resources", lines=tuple(_beside(before, after, touched))),
     )
     return Changes(
         environment=environment,
@@ -102,60 +101,49 @@ def compare(environment: str, base: str, before: Templates, after: Templates) ->
     )
 
 
+@dataclass(frozen=True)
 class _Words:
-    """The lines on resources, by what happens to them."""
+    touched: Sequence[Touched]
+    before: Templates
+    after: Templates
 
-    def __init__(self, touched: Sequence[Touched], before: Templates, after: Templates) -> None:
-        self._touched = touched
-        self._before = before
-        self._after = after
+    def of(self, effect: str, line: Callable[[Touched], str] = lambda _each: "") -> tuple[str, ...]:
+        """Return a line for each resource with this effect; `line` is what follows its name."""
+        return tuple(f"{resources.said(each)}{line(each)}" for each in self.touched if each.effect == effect)
 
-    def _of(self, effect: str) -> list[Touched]:
-        return [each for each in self._touched if each.effect == effect]
-
-    def _sides(self, each: Touched) -> tuple[Touched, Template, Template]:
-        return each, self._before.get(each.stack, NOTHING), self._after.get(each.stack, NOTHING)
-
-    def named(self, effect: str) -> tuple[str, ...]:
-        return tuple(resources.said(each) for each in self._of(effect))
-
-    def with_reasons(self, effect: str) -> tuple[str, ...]:
-        return tuple(f"{resources.said(each)}{f': {each.why}' if each.why else ''}" for each in self._of(effect))
-
-    def refused(self) -> tuple[str, ...]:
-        return tuple(self._refused(each) for each in self._of("refused"))
-
-    def _refused(self, each: Touched) -> str:
+    def refused(self, each: Touched) -> str:
         if each.type == "export":
-            return f"{resources.said(each)}: {each.why}"
-        cause = resources.in_place(*self._sides(each))
-        would = resources.lost(*self._sides(replace(each, effect="replaced")))
+            return f": {each.why}"
+        would = self._lost(replace(each, effect="replaced"))
         loss = f". Under another name it would be replaced: {would}" if would and each.why == NAME_TAKEN else ""
-        return f"{resources.said(each)}: {cause}: {each.why}{loss}"
+        return f": {self._cause(each)}: {each.why}{loss}"
 
     def data_lost(self) -> tuple[str, ...]:
         """Replaced or deleted resources whose data can't be recreated, whether a policy keeps it or not."""
-        found = [each for each in (*self._of("replaced"), *self._of("gone")) if each.type in resources.PRECIOUS]
-        return tuple(f"{resources.said(each)} {each.effect}: {resources.lost(*self._sides(each))}" for each in found)
-
-    def replaced(self) -> tuple[str, ...]:
-        return tuple(self._with_loss(each) for each in self._of("replaced"))
-
-    def gone(self) -> tuple[str, ...]:
-        return tuple(self._with_loss(each) for each in self._of("gone"))
-
-    def _with_loss(self, each: Touched) -> str:
-        own = each.effect == "replaced" and not each.type.startswith("Custom::")
-        cause = resources.in_place(*self._sides(each)) if own else each.why
-        why = f": {cause}" if cause else ""
-        loss = resources.lost(*self._sides(each))
-        return f"{resources.said(each)}{why}{f'. {loss[0].upper()}{loss[1:]}' if loss else ''}"
-
-    def in_place(self) -> tuple[str, ...]:
+        precious = replace(self, touched=[each for each in self.touched if each.type in resources.PRECIOUS])
         return tuple(
-            f"{resources.said(each)}{f' ({each.why})' if each.why else ''}: {resources.in_place(*self._sides(each))}"
-            for each in self._of("in place")
+            line
+            for effect in ("replaced", "gone")
+            for line in precious.of(effect, lambda each: f" {each.effect}: {self._lost(each)}")
         )
+
+    def with_loss(self, each: Touched) -> str:
+        own = each.effect == "replaced" and not each.type.startswith("Custom::")
+        cause = self._cause(each) if own else each.why
+        loss = self._lost(each)
+        return f"{f': {cause}' if cause else ''}{f'. {loss[0].upper()}{loss[1:]}' if loss else ''}"
+
+    def in_place(self, each: Touched) -> str:
+        return f"{f' ({each.why})' if each.why else ''}: {self._cause(each)}"
+
+    def _sides(self, each: Touched) -> tuple[Touched, Template, Template]:
+        return each, self.before.get(each.stack, NOTHING), self.after.get(each.stack, NOTHING)
+
+    def _cause(self, each: Touched) -> str:
+        return resources.in_place(*self._sides(each))
+
+    def _lost(self, each: Touched) -> str:
+        return resources.lost(*self._sides(each))
 
 
 def _beside(before: Templates, after: Templates, touched: Sequence[Touched]) -> Iterator[str]:

@@ -104,18 +104,17 @@ def _of_cluster(properties: Mapping[str, Any]) -> Iterator[Right]:
     """Rights that need no entry; CloudFormation's defaults are the wide ones."""
     access = properties.get("AccessConfig") or {}
     if access.get("BootstrapClusterCreatorAdminPermissions") is not False:
-        yield Right("whoever creates the cluster", "do everything", f"in {_CLUSTER_WIDE} by the Kubernetes API")
+        yield Right("the cluster's creator", "do everything", f"in {_CLUSTER_WIDE} by the Kubernetes API")
     if access.get("AuthenticationMode") != "API":
         yield Right("whom the ConfigMap aws-auth names", "log in", "to the Kubernetes API")
 
 
 def _own_roles(objects: Iterable[Mapping[str, Any]]) -> Iterator[Right]:
-    """Kubernetes roles, and who has them."""
     for each in objects:
         metadata, kind = each.get("metadata", {}), each.get("kind")
         place = f"in the namespace {metadata['namespace']}" if "namespace" in metadata else f"in {_CLUSTER_WIDE}"
         if kind in ("Role", "ClusterRole"):
-            who = f"whoever has Kubernetes's role {metadata.get('name')}"
+            who = f"holders of Kubernetes's role {metadata.get('name')}"
             yield from (Right(who, verb, f"{what} {place}") for verb, what in _rules(each.get("rules") or []))
         if kind in ("RoleBinding", "ClusterRoleBinding"):
             for subject in each.get("subjects") or []:

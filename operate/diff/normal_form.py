@@ -110,7 +110,6 @@ def _text(value: Any) -> str:
 
 
 def _opened(text: str) -> dict[str, Any] | None:
-    """Parse a text that is JSON, or split one of several lines; None for any other."""
     if text.startswith("{") and not RESOLVED.match(text):
         try:
             found = json.loads(text, strict=False)
@@ -127,7 +126,6 @@ def _hidden(key: str, text: str) -> bool:
 
 
 def _line(line: str) -> str:
-    """Write a worker's setting, `name=value`."""
     name, sign, value = line.partition("=")
     return f"{name}={SECRET}" if sign and may_be_a_secret(name, value) else line
 
@@ -152,7 +150,6 @@ def _reference(name: str) -> str:
 
 
 def value(found: Any) -> str:
-    """Write a property's value in one line."""
     match found:
         case None:
             return "nothing"
@@ -174,7 +171,6 @@ def from_to(before: Any, after: Any) -> str:
 
 
 def _same(one: str, other: str) -> int:
-    """Length of the common prefix."""
     return next(
         (index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
         min(len(one), len(other)),

@@ -16,45 +16,37 @@ from operate.diff.normal_form import Template, from_to, resource, short, value
 NOT_THERE = object()
 _VERSION = re.compile(r"[-_.]v?\d.*$")
 _VALUES = "values arrive in another form: what has landed keeps the old one, and the job must read both"
+# Of a connector's configuration.
+_CONFIGURATION = (
+    ("slot.name", "another slot begins now: what the old one still held isn't captured"),
+    ("topic.prefix", "other topics: Debezium begins with a new snapshot, the old ones stay"),
+    ("snapshot.mode", "counts where there are no offsets; never for one is no first copy"),
+    ("table.include.list", "a table that comes isn't copied by itself, one that goes stops"),
+    ("column.*", "other columns, or other values in them, from the next event on"),
+    ("publication.name", "what the other publication doesn't have isn't captured"),
+    ("database.hostname", "another server: offsets of the old one are worth nothing there"),
+    ("database.dbname", "another database: offsets of the old one are worth nothing there"),
+    ("database.user", "another role: it needs its rights and the replication attribute"),
+    ("heartbeat.*", "how soon the slot moves on in a quiet database; until then WAL is held"),
+    ("slot.*", "how long the connector waits for its slot before its task fails"),
+    ("*.handling.mode", _VALUES),
+    ("time.precision.mode", _VALUES),
+    ("transforms*", _VALUES),
+    ("*converter*", _VALUES),
+    ("unavailable.value.placeholder", _VALUES),
+    ("errors.tolerance", "with all, what can't be read is skipped; with none, the connector stops there"),
+    ("errors.deadletterqueue*", "where events go that can't be read"),
+    ("connect.s3.error.policy", "what happens to the task when S3 refuses a file"),
+    ("connect.s3.*ret*", "how long an outage of S3 is waited for before the task fails"),
+    ("connect.s3.kcql", "what lands where, and how often: the job reads below its own prefix"),
+    ("topics", "topics that come are read from their groups' first offsets"),
+    ("tasks.max", "more tasks than partitions have nothing to do"),
+    ("*max*.bytes", "what doesn't fit stops the connector: sizes fit each other by settings"),
+    ("*max.request.size", "what doesn't fit stops the connector: sizes fit by settings"),
+)
 MEANINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "Custom::Connector": (
-        ("connectorConfiguration slot.name", "another slot begins now: what the old one still held isn't captured"),
-        ("connectorConfiguration topic.prefix", "other topics: Debezium begins with a new snapshot, the old ones stay"),
-        ("connectorConfiguration snapshot.mode", "counts where there are no offsets; never for one is no first copy"),
-        ("connectorConfiguration table.include.list", "a table that comes isn't copied by itself, one that goes stops"),
-        ("connectorConfiguration column.*", "other columns, or other values in them, from the next event on"),
-        ("connectorConfiguration publication.name", "what the other publication doesn't have isn't captured"),
-        ("connectorConfiguration database.hostname", "another server: offsets of the old one are worth nothing there"),
-        ("connectorConfiguration database.dbname", "another database: offsets of the old one are worth nothing there"),
-        ("connectorConfiguration database.user", "another role: it needs its rights and the replication attribute"),
-        (
-            "connectorConfiguration heartbeat.*",
-            "how soon the slot moves on in a quiet database; until then WAL is held",
-        ),
-        ("connectorConfiguration slot.*", "how long the connector waits for its slot before its task fails"),
-        ("connectorConfiguration *.handling.mode", _VALUES),
-        ("connectorConfiguration time.precision.mode", _VALUES),
-        ("connectorConfiguration transforms*", _VALUES),
-        ("connectorConfiguration *converter*", _VALUES),
-        ("connectorConfiguration unavailable.value.placeholder", _VALUES),
-        (
-            "connectorConfiguration errors.tolerance",
-            "with all, what can't be read is skipped; with none, the connector stops there",
-        ),
-        ("connectorConfiguration errors.deadletterqueue*", "where events go that can't be read"),
-        ("connectorConfiguration connect.s3.error.policy", "what happens to the task when S3 refuses a file"),
-        ("connectorConfiguration connect.s3.*ret*", "how long an outage of S3 is waited for before the task fails"),
-        (
-            "connectorConfiguration connect.s3.kcql",
-            "what lands where, and how often: the job reads below its own prefix",
-        ),
-        ("connectorConfiguration topics", "topics that come are read from their groups' first offsets"),
-        ("connectorConfiguration tasks.max", "more tasks than partitions have nothing to do"),
-        (
-            "connectorConfiguration *max*.bytes",
-            "what doesn't fit stops the connector: sizes fit each other by settings",
-        ),
-        ("connectorConfiguration *max.request.size", "what doesn't fit stops the connector: sizes fit by settings"),
+        *((f"connectorConfiguration {key}", text) for key, text in _CONFIGURATION),
         ("capacity*", "workers are added or taken away; tasks move over"),
         ("plugins*", "the connector moves over to the other plugin"),
         ("workerConfiguration*", "the workers start again with other settings"),
@@ -65,9 +57,9 @@ MEANINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "Custom::EmrStep": (
         (
             "* --base-path-prefix",
-            "other tables: they are built anew there from what is still landed, the old ones stay",
+            "other tables: they are built again there from what is still landed, the old ones stay",
         ),
-        ("* --target-base-path", "another table: it is built anew there from what is still landed, the old one stays"),
+        ("* --target-base-path", "another table: it is built again there from what is still landed, the old one stays"),
         ("* --table-type", "tables that are there keep their type: the job refuses another one"),
         ("* --op", "how rows are written: another operation may leave duplicates or deleted rows"),
         ("* --source-ordering-field", "which of two versions of a row wins"),
@@ -183,7 +175,6 @@ def _manifests(objects: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _under(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten nested keys, separated by a blank."""
     found: dict[str, Any] = {}
     for key, each in values.items():
         found |= _under(f"{name} {key}", each) if isinstance(each, Mapping) else {f"{name} {key}": each}

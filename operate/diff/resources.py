@@ -16,12 +16,12 @@ LOST: Mapping[str, str] = {
     "AWS::EC2::Instance": "what is on its disk",
     "AWS::EMR::Cluster": "its logs on disk and what runs; tables are in S3, the job goes on from its last commit",
     "AWS::Glue::Database": "the catalogue's tables, until the job's next sync; files in S3 stay",
-    "AWS::KMS::Key": "whatever is encrypted with it, once its waiting time is over",
+    "AWS::KMS::Key": "what is encrypted with it, once its waiting time is over",
     "AWS::Logs::LogGroup": "its events",
     "AWS::MSK::Cluster": "every topic: events that haven't landed, and the connectors' offsets",
     "AWS::RDS::DBCluster": "every row of the database, its backups and the connector's slot",
     "AWS::S3::Bucket": "every object in it, with all versions",
-    "AWS::SecretsManager::Secret": "its value: whoever has it must get the new one",
+    "AWS::SecretsManager::Secret": "its value: what uses it must get the new one",
     "Custom::PreparedSource": "the connector's slot: changes until there is another are missed",
 }
 # Of what holds data, these are lost for good; the rest comes back, or isn't needed.
@@ -30,7 +30,7 @@ PRECIOUS = frozenset({"AWS::KMS::Key", "AWS::MSK::Cluster", "AWS::RDS::DBCluster
 STAYS: Mapping[str, str] = {
     "Custom::Connector": "updated in place: its tasks start again, its offsets stay",
     "Custom::KubernetesConnector": "updated in place: its workers change one by one, its offsets stay",
-    "Custom::KubernetesObjects": "applied anew; what is no longer named is deleted",
+    "Custom::KubernetesObjects": "applied again; what is no longer named is deleted",
     "Custom::PreparedSource": "the preparation runs again; data that is there stays",
     "Custom::QueriedSource": "rights to read are given or looked for again; nothing else is touched there",
     "Custom::Topics": "topics and what they hold stay",
@@ -134,14 +134,12 @@ class LookedUp:
 
     @property
     def words(self) -> str:
-        """Say where the image is from, and the effect of a newer one."""
         replaced = effect_of(self.type_, ("ImageId",), "", "")[0] == "replaced"
         does = "a newer one replaces it" if replaced else "a newer one changes it"
         return f"its image is what {self.source} names on the day of the deployment: {does}"
 
 
 def looked_up(templates: Templates) -> Iterator[LookedUp]:
-    """Find the resources whose machine image is looked up at deployment."""
     for stack, template in sorted(templates.items()):
         yield from _images(stack, template)
 

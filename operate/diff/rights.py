@@ -58,7 +58,7 @@ def _of_nobody(template: Template) -> Iterator[Mapping[str, Any]]:
         for statement in as_list(properties["PolicyDocument"]["Statement"]):
             yield {
                 "effect": statement.get("Effect", "Allow"),
-                "principals": {"not": False, "values": [f"whoever has {written({'Ref': name})}"]},
+                "principals": {"not": False, "values": [f"any holder of {written({'Ref': name})}"]},
                 "actions": _of(statement, "Action"),
                 "resources": _of(statement, "Resource"),
                 "condition": statement.get("Condition"),
@@ -66,7 +66,6 @@ def _of_nobody(template: Template) -> Iterator[Mapping[str, Any]]:
 
 
 def _of(statement: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Write actions or resources as CDK's comparison does."""
     inverted = f"Not{key}" in statement
     values = as_list(statement.get(f"Not{key}" if inverted else key, []))
     return {"not": inverted, "values": [written(each) for each in values]}
@@ -100,7 +99,6 @@ def _covers(wide: Grant, grant: Grant) -> bool:
 
 
 def _lines(grants: Iterable[Grant], verb: str) -> Iterator[str]:
-    """One line for equal principals and resources: the actions together, then the resources."""
     alike: dict[Grant, list[str]] = {}
     for grant in together(sorted(grants)):
         alike.setdefault(grant._replace(resource=""), []).append(readable(grant.resource))

@@ -87,15 +87,11 @@ def _files(name: str, folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def shown(environment: Environment) -> str:
-    """Name the snapshot's folder for people."""
     return f"tests/snapshots/{environment.name}"
 
 
 def deployed(environment: Environment) -> dict[str, Mapping[str, Any]]:
-    """Return the templates of an environment's deployed stacks by name, including those that the app no longer has.
-
-    Raises OperateError if credentials are missing or of another account, AWS refuses, or nothing is deployed.
-    """
+    """Return the templates of all deployed stacks by name, also of those that the app has lost. Raises OperateError."""
     session = check_account(environment)
     with one_line(environment):
         client = session.client("cloudformation", config=QUICK)
@@ -143,7 +139,6 @@ def difference(before: Any, after: Any) -> Any:
 
 
 def patched(before: Any, patch: Any) -> Any:
-    """Apply a patch that `difference` has returned."""
     match before, patch:
         case list(), {"at": dict(changes)}:
             places = enumerate(before)

@@ -48,13 +48,11 @@ def _opened(before: Any, after: Any) -> bool:
 
 
 def _fewer_types(before: Any, after: Any) -> bool:
-    """Whether one of the control plane's log types is no longer written."""
     old, new = ({str(each.get("Type")) for each in side or []} for side in (before, after))
     return bool(old - new)
 
 
 def _fewer_kinds(before: Any, after: Any) -> bool:
-    """Whether our key no longer encrypts one kind of Kubernetes resource."""
     old, new = ({str(kind) for each in side or [] for kind in each.get("Resources") or []} for side in (before, after))
     return bool(old - new)
 
@@ -145,7 +143,6 @@ def _at(value: Any, path: str) -> Any:
 
 
 def _lifecycle(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Objects that expire earlier: in a rule of this name, or by a new one."""
     old, new = (
         {str(rule.get("Id")): rule for rule in _at(each, "LifecycleConfiguration.Rules") or []}
         for each in (before, after)

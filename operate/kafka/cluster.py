@@ -58,7 +58,6 @@ class Cluster:
 
     @property
     def hint(self) -> str:
-        """What to do when no broker answers."""
         return "run `./lake up`" if self.region is None else "connect the VPN (docs/aws/vpn.md)"
 
 
@@ -66,7 +65,7 @@ def find_cluster(name: str | None, pipeline: str | None = None, tables: Sequence
     """Return an environment's cluster; for `local`, or for None while it runs, the local platform's.
 
     Without a name, `pipeline` is the first one; each has its own platform. `tables` are some of its tables. Raises
-    OperateError, EnvironmentFileError or PlatformError.
+    OperateError, SettingsFileError or PlatformError.
     """
     if name is None or name == LOCAL:
         return _local(pipeline, tables, chosen=name is not None)
@@ -115,7 +114,6 @@ def find_pipeline(environment: Environment, name: str | None) -> EnvironmentPipe
 
 
 def check_streamed(pipeline: EnvironmentPipeline) -> None:
-    """Raise OperateError for a query-based pipeline."""
     if pipeline.is_queried:
         raise OperateError(
             f"{pipeline.name} is queried: nothing of it is in Kafka, and no connector reads it"

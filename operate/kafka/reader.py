@@ -56,10 +56,7 @@ class Problems:
 
 
 class Reader:
-    """A connection to a cluster; its methods raise KafkaException.
-
-    Once brokers have answered, it waits OUTAGE_S for brokers that go away.
-    """
+    """A connection that waits OUTAGE_S for brokers that went away after answers; its methods raise KafkaException."""
 
     def __init__(self, consumer: Consumer, problems: Problems) -> None:
         self._consumer = consumer
@@ -88,7 +85,6 @@ class Reader:
         return max(place.offset, 0)
 
     def assign(self, places: list[TopicPartition]) -> None:
-        """Continue reading at these offsets."""
         self._consumer.assign(places)
 
     def to_the_end(self, topic: str, start: Callable[[int, int], int]) -> Iterator[Message]:
@@ -160,10 +156,7 @@ def configuration(cluster: Cluster) -> dict[str, object]:
 
 @contextlib.contextmanager
 def connect(cluster: Cluster, *, group: str = READER_GROUP) -> Iterator[Reader]:
-    """Return a reader of the cluster, which can also tell where a group resumes, without joining it.
-
-    Kafka's refusals become an OperateError that says what to do.
-    """
+    """Return a reader, which can tell where a group resumes without joining it. Refusals become OperateErrors."""
     if cluster.region is not None:
         _check_credentials(cluster.region)
     check_reachable(cluster)
@@ -221,8 +214,8 @@ class Topic:
 def list_topics(reader: Reader, *, internal: bool = False, only: Collection[str] | None = None) -> list[Topic]:
     """Return the topics by name; with `only`, the existing ones of those. Raises KafkaException."""
     found = reader.partitions()
-    names = sorted(name for name in found if _is_asked_for(name, internal, only))
-    return [_topic(reader, name, found[name]) for name in names]
+    asked = only if only is not None else [name for name in found if internal or not name.startswith(INTERNAL)]
+    return [_topic(reader, name, found[name]) for name in sorted(found) if name in asked]
 
 
 def find_partitions(reader: Reader, name: str) -> list[int]:
@@ -234,10 +227,6 @@ def find_partitions(reader: Reader, name: str) -> list[int]:
         known = f"did you mean {likely[0]}?" if likely else f"there are {', '.join(others) or 'none'}"
         raise OperateError(f"there is no topic {name}: {known}")
     return found[name]
-
-
-def _is_asked_for(name: str, internal: bool, only: Collection[str] | None) -> bool:
-    return (internal or not name.startswith(INTERNAL)) if only is None else name in only
 
 
 def _topic(reader: Reader, name: str, partitions: list[int]) -> Topic:
@@ -269,10 +258,7 @@ class Line:
 
 
 def follow(reader: Reader, topic: str, *, start: Start, count: int | None = None) -> Iterator[Line]:
-    """Yield the topic's messages from its beginning or its current end, for ever or `count` of them.
-
-    Raises OperateError if the topic doesn't exist, KafkaException.
-    """
+    """Yield messages from the start or the present end, for ever or `count`. Raises OperateError, KafkaException."""
     places = []
     for partition in find_partitions(reader, topic):
         first, end = reader.bounds(topic, partition)
@@ -289,7 +275,6 @@ def follow(reader: Reader, topic: str, *, start: Start, count: int | None = None
 
 
 def line(message: Message) -> Line:
-    """Format a message."""
     value = message.value()
     decoded = _decode(value)
     deleted = isinstance(decoded, dict) and decoded.get(DELETED) in (IS_DELETED, True)
@@ -303,7 +288,6 @@ def line(message: Message) -> Line:
 
 
 def _decode(raw: bytes | str | None) -> object:
-    """Return the parsed JSON, or the bytes as text if they aren't JSON."""
     if raw is None:
         return None
     text = raw if isinstance(raw, str) else raw.decode("utf-8", errors="backslashreplace")

@@ -47,9 +47,6 @@ class _Connectors:
         """Say what can't be known of the connectors; nothing by default."""
         yield from ()
 
-    def say_nodes(self) -> None:
-        """Name the nodes that still cost; none by default."""
-
 
 class OnMskConnect(_Connectors):
     """Connectors on MSK Connect, whose API shows everything."""
@@ -72,9 +69,8 @@ class OnMskConnect(_Connectors):
     def check_gone(self, names: Sequence[str]) -> None:
         """Check that no connector of these names exists. Raises OperateError for one that remains."""
 
-        def look() -> str | None:
-            found = list(self._found(names))
-            for connector in found:
+        def going() -> Iterator[str]:
+            for connector in self._found(names):
                 if connector["connectorState"] != "DELETING":
                     raise OperateError(
                         f"the connector {connector['connectorName']} is {connector['connectorState']}: CloudFormation "
@@ -82,9 +78,9 @@ class OnMskConnect(_Connectors):
                         f"delete-connector --connector-arn {connector['connectorArn']}`, which loses neither slot nor "
                         "offsets; then this again"
                     )
-            return f"the end of {', '.join(sorted(each['connectorName'] for each in found))}" if found else None
+                yield connector["connectorName"]
 
-        self._waiter.wait_gone(look)
+        self._waiter.wait_gone(going)
 
     def _found(self, names: Sequence[str]) -> Iterator["ConnectorSummaryTypeDef"]:
         paginator = self._session.client("kafkaconnect", config=QUICK).get_paginator("list_connectors")
@@ -119,45 +115,23 @@ class OnEks(_Connectors):
     def check_gone(self, names: Sequence[str]) -> None:
         """Check that no connector of these names exists. Raises OperateError for one that remains."""
 
-        def look() -> str | None:
+        def going() -> list[str]:
             statuses = self._last_statuses(names)
-            if going := sorted(name for name, status in statuses.items() if status == _GOING):
-                return f"the end of {', '.join(going)}"
+            left = [name for name, status in statuses.items() if status == _GOING]
             for name, status in sorted(statuses.items()):
-                if status != _GONE:
+                if not left and status != _GONE:
                     self._check_no_workers(name)
-            return None
+            return left
 
-        self._waiter.wait_gone(look)
-
-    def say_nodes(self) -> None:
-        """Wait until the nodes are gone, within a limit, and name those that still cost; they lose nothing."""
-        client = self._session.client("ec2", config=QUICK)
-
-        def look() -> str | None:
-            filters: Any = [
-                {"Name": _CLUSTER_TAG, "Values": [self._environment.prefix]},
-                {"Name": "instance-state-name", "Values": _PAID},
-            ]
-            pages = client.get_paginator("describe_instances").paginate(Filters=filters, IncludeManagedResources=True)
-            found = [each["InstanceId"] for page in pages for one in page["Reservations"] for each in one["Instances"]]
-            return f"the end of the nodes {', '.join(sorted(found))}" if found else None
-
-        if left := self._waiter.wait(look, limit_s=NODES_LIMIT_S):
-            self._waiter.say(
-                f"  after {NODES_LIMIT_S / 60:.0f} minutes still waiting for {left}, which are paid for: `kubectl get "
-                "pods -A -o wide` says whose pods keep them"
-            )
+        self._waiter.wait_gone(going)
 
     def _figures(self, name: str) -> set[str]:
-        """Return the sources with a metric in the last minutes."""
         namespace = connect_workers.namespace(self._environment.prefix)
         metrics = [Metric(source, namespace, name, {DIMENSION: source}) for source in self.sources]
         client = self._session.client("cloudwatch", config=QUICK)
         return {metric.what for metric, figure in newest(client, metrics, self._waiter.now(), LATE) if figure}
 
     def _last_statuses(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the newest status of these connectors in their stack's events."""
         found: dict[str, str] = {}
         client = self._session.client("cloudformation", config=QUICK)
         stack = f"{self._environment.prefix}-connectors"
@@ -185,6 +159,25 @@ class OnEks(_Connectors):
             raise OperateError(f"{let_go}, and {', '.join(pods)} run: {mend}")
 
 
+def say_nodes(session: boto3.Session, environment: Environment, waiter: Waiter) -> None:
+    """Wait until the nodes are gone, within a limit, and name those that still cost; they lose nothing."""
+    client = session.client("ec2", config=QUICK)
+
+    def look() -> str | None:
+        filters: Any = [
+            {"Name": _CLUSTER_TAG, "Values": [environment.prefix]},
+            {"Name": "instance-state-name", "Values": _PAID},
+        ]
+        pages = client.get_paginator("describe_instances").paginate(Filters=filters, IncludeManagedResources=True)
+        found = [each["InstanceId"] for page in pages for one in page["Reservations"] for each in one["Instances"]]
+        return f"the end of the nodes {', '.join(sorted(found))}" if found else None
+
+    if left := waiter.wait(look, limit_s=NODES_LIMIT_S):
+        waiter.say(
+            f"  after {NODES_LIMIT_S / 60:.0f} minutes still waiting for {left}, which are paid for: `kubectl get "
+            "pods -A -o wide` says whose pods keep them"
+        )
+
+
 def of_environment(session: boto3.Session, environment: Environment, waiter: Waiter) -> OnEks | OnMskConnect:
-    """Return the platform of the environment's connectors."""
     return (OnMskConnect if environment.eks is None else OnEks)(session, environment, waiter)

@@ -40,7 +40,6 @@ class Aurora:
         self._waiter = waiter
 
     def status(self) -> str:
-        """Return the cluster's status, in RDS's words."""
         return self._cluster()["Status"]
 
     def starts_by_itself(self) -> datetime | None:
@@ -49,41 +48,34 @@ class Aurora:
 
     def stop(self) -> None:
         """Stop it from any state; return once it is stopped."""
-        self._bring(self._stopped, "stop")
+        self._bring("stop", lambda: self._short_of(STOPPED, AVAILABLE, self._rds.stop_db_cluster, STOPPING))
 
     def start(self) -> None:
         """Start it from any state; return once its writer accepts connections."""
-        self._bring(self._started, "start")
+        self._bring("start", lambda: self._short_of(AVAILABLE, STOPPED, self._rds.start_db_cluster, STARTING))
 
-    def _bring(self, look: Look, what: str) -> None:
+    def _bring(self, what: str, look: Look) -> None:
         if left := self._waiter.wait(look, limit_s=LIMIT_S):
             raise OperateError(
                 f"{left}, for {LIMIT_S / 60:.0f} minutes now: it didn't {what}; RDS's events say more; then this again"
             )
 
-    def _stopped(self) -> str | None:
-        status = self._status()
-        if status == STOPPED:
-            return None
-        if status == AVAILABLE:
-            return self._asked(lambda: self._rds.stop_db_cluster(DBClusterIdentifier=self._identifier), STOPPING)
-        return f"the database {self._identifier} is {status}"
-
-    def _started(self) -> str | None:
-        status = self._status()
-        if status == STOPPED:
-            return self._asked(lambda: self._rds.start_db_cluster(DBClusterIdentifier=self._identifier), STARTING)
-        if status == AVAILABLE:
-            return self._writer_not_ready()
-        return f"the database {self._identifier} is {status}"
-
-    def _asked(self, call: Callable[[], object], becomes: str) -> str:
-        try:
-            call()
-        except (self._rds.exceptions.InvalidDBClusterStateFault, self._rds.exceptions.InvalidDBInstanceStateFault):
-            # Another operation has begun meanwhile, or an instance doesn't exist yet.
-            return f"the database {self._identifier} doesn't take it now"
-        return f"the database {self._identifier} is {becomes}"
+    def _short_of(self, wanted: str, other: str, ask: Callable[..., object], becomes: str) -> str | None:
+        """Say how far it is from the wanted status, None once it has it; `ask` for it in the other one."""
+        database, status = f"the database {self._identifier}", self.status()
+        if status in _STUCK:
+            raise OperateError(f"{database} is {status}: mend that first, then this again")
+        if status == wanted:
+            return self._writer_not_ready() if wanted == AVAILABLE else None
+        if status == other:
+            faults = self._rds.exceptions
+            try:
+                ask(DBClusterIdentifier=self._identifier)
+            except (faults.InvalidDBClusterStateFault, faults.InvalidDBInstanceStateFault):
+                # Another operation has begun meanwhile, or an instance doesn't exist yet.
+                return f"{database} doesn't take it now"
+            status = becomes
+        return f"{database} is {status}"
 
     def _writer_not_ready(self) -> str | None:
         members = self._cluster().get("DBClusterMembers", [])
@@ -93,11 +85,6 @@ class Aurora:
         [found] = self._rds.describe_db_instances(DBInstanceIdentifier=writer)["DBInstances"]
         status = found["DBInstanceStatus"]
         return None if status == AVAILABLE else f"the database's writer {writer} is {status}"
-
-    def _status(self) -> str:
-        if (status := self.status()) in _STUCK:
-            raise OperateError(f"the database {self._identifier} is {status}: mend that first, then this again")
-        return status
 
     def _cluster(self) -> "DBClusterTypeDef":
         try:

@@ -40,7 +40,6 @@ class Deployed:
     paused: Mapping[str, Paused]
 
     def left_out(self, stack: str) -> Paused:
-        """Return what a pause has left out of a stack."""
         return self.paused.get(stack, Paused.NOTHING)
 
     @property
@@ -73,7 +72,6 @@ class Deployed:
 
 
 def look(client: "CloudFormationClient", environment: Environment) -> Deployed:
-    """Read an environment's stacks."""
     statuses, paused = {}, {}
     for page in client.get_paginator("describe_stacks").paginate():
         for stack in page["Stacks"]:

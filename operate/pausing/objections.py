@@ -1,6 +1,7 @@
 """Objections to a pause: ringing alarms, databases that are still written to."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import boto3
@@ -8,10 +9,8 @@ import psycopg2
 from botocore.exceptions import ClientError
 
 from operate.errors import OperateError
-from operate.sides import login
-from settings.connectors import source_settings
+from operate.sides import DeployedPipeline, login
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
@@ -44,14 +43,15 @@ def outside(session: boto3.Session, environment: Environment) -> Iterator[str]:
         if pipeline.database is not None:
             yield (
                 f"{pipeline.database.host}, which {pipeline.name} captures, goes on being written, and its slot keeps "
-                f"all of that log on its disk until `./lake aws resume`: {_kept(session, environment, pipeline)}"
+                f"all of that log on its disk until `./lake aws resume`: "
+                f"{_kept(DeployedPipeline(environment, pipeline, session))}"
             )
 
 
-def _kept(session: boto3.Session, environment: Environment, pipeline: EnvironmentPipeline) -> str:
-    slot = source_settings(environment, pipeline).slot_name
+def _kept(deployed: DeployedPipeline) -> str:
+    slot = deployed.source.slot_name
     try:
-        found = _slot(session, environment, pipeline, slot)
+        found = _slot(deployed, slot)
     except (psycopg2.Error, ClientError, OperateError) as error:
         reason = " ".join(str(error).split())
         return f"how much it keeps now can't be read from here ({reason}); pg_replication_slots there says it"
@@ -66,15 +66,12 @@ def _kept(session: boto3.Session, environment: Environment, pipeline: Environmen
     return f"now {kept / MEGABYTE:,.0f} MB, {bound}"
 
 
-def _slot(
-    session: boto3.Session, environment: Environment, pipeline: EnvironmentPipeline, slot: str
-) -> tuple[int, str | None] | None:
-    with login(environment, session, pipeline) as parameters:
-        connection = psycopg2.connect(**parameters, connect_timeout=CONNECT_TIMEOUT_S)
-        try:
-            with connection, connection.cursor() as cursor:
-                cursor.execute(_SLOT, [slot])
-                row = cursor.fetchone()
-        finally:
-            connection.close()
+def _slot(deployed: DeployedPipeline, slot: str) -> tuple[int, str | None] | None:
+    with (
+        login(deployed) as parameters,
+        closing(psycopg2.connect(**parameters, connect_timeout=CONNECT_TIMEOUT_S)) as connection,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(_SLOT, [slot])
+        row = cursor.fetchone()
     return None if row is None else (int(row[0] or 0), row[1])

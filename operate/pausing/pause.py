@@ -47,10 +47,7 @@ class Options:
 
 @dataclass(frozen=True)
 class _Step:
-    """A part of a pause: `what` it does, whether it was `done` when the command began, and how to do it.
-
-    `run` is always called: it ensures that a done step stays done.
-    """
+    """A part of a pause, and whether it was done before; `run` is always called: it ensures that it stays done."""
 
     what: str
     done: bool
@@ -77,8 +74,6 @@ def _check_confirmed(environment: Environment, options: Options) -> None:
 
 
 class _Pause:
-    """One run of the command."""
-
     def __init__(self, environment: Environment, options: Options, waiter: Waiter, session: boto3.Session) -> None:
         self._environment = environment
         self._options = options
@@ -183,14 +178,13 @@ class _Pause:
 
     def _end_nodes(self) -> None:
         self._deploy(KUBERNETES, Paused.ALL)
-        self._connectors.say_nodes()
+        connectors.say_nodes(self._session, self._environment, self._waiter)
 
     def _end_jobs(self) -> None:
         self._deploy(PROCESSING, Paused.ALL)
         waiting.check_cluster_gone(self._emr, self._environment.prefix, self._waiter)
 
     def _deploy(self, stack: str, paused: Paused) -> None:
-        """Deploy one stack with these parts left out; skip it if they already are."""
         if self._deployed.left_out(stack) in (paused, Paused.ALL):
             return
         name, folder = self._environment.name, self._synthesis(paused).folder

@@ -1,7 +1,7 @@
 """Waits for operations of AWS, with progress and a limit, and for the end of what a stack no longer has."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -32,10 +32,7 @@ _RUNNING: Sequence["ClusterStateType"] = ("STARTING", "BOOTSTRAPPING", "RUNNING"
 
 @dataclass(frozen=True)
 class Waiter:
-    """Polls; `say` gets a line when something has changed, and every five minutes.
-
-    `now` is the clock that AWS's metrics use.
-    """
+    """Polls; `say` gets what has changed, and a line every five minutes; `now` is the clock of AWS's metrics."""
 
     say: Say
     sleep: Callable[[float], None] = time.sleep
@@ -59,12 +56,17 @@ class Waiter:
             self.sleep(LOOK_S)
         return None
 
-    def wait_gone(self, look: Look) -> None:
-        """Wait until nothing is left of what a stack no longer has. Raises OperateError after GONE_LIMIT_S.
+    def wait_gone(self, going: Callable[[], Iterable[str]]) -> None:
+        """Wait until `going` names nothing more of what a stack no longer has. Raises OperateError after GONE_LIMIT_S.
 
         CloudFormation tries three times to delete a resource that a template drops. Then it gives up and reports the
-        update as complete, so only the bill would show it.
+        update as complete, so only the bill would show it: `going` raises OperateError for such a resource.
         """
+
+        def look() -> str | None:
+            left = sorted(going())
+            return f"the end of {', '.join(left)}" if left else None
+
         if left := self.wait(look, limit_s=GONE_LIMIT_S):
             minutes = GONE_LIMIT_S / 60
             raise OperateError(f"after {minutes:.0f} minutes still waiting for {left}: this again goes on waiting")
@@ -86,22 +88,16 @@ def _patiently(look: Look) -> str | None:
 def check_cluster_gone(client: "EMRClient", name: str, waiter: Waiter) -> None:
     """Check that no cluster of that name runs. Raises OperateError for one that remains."""
 
-    def look() -> str | None:
-        found = list(_clusters(client, name))
-        for id_, state in found:
+    def going() -> Iterator[str]:
+        pages = client.get_paginator("list_clusters").paginate(ClusterStates=_RUNNING)
+        for cluster in (each for page in pages for each in page["Clusters"] if each["Name"] == name):
+            id_, state = cluster["Id"], cluster["Status"]["State"]
             if state != "TERMINATING":
                 raise OperateError(
                     f"the EMR cluster {id_} is {state}: CloudFormation couldn't terminate it (its events say why) and "
                     f"no longer knows it: `aws emr terminate-clusters --cluster-ids {id_}`, which loses nothing; then "
                     "this again"
                 )
-        return f"the end of {', '.join(id_ for id_, _ in found)}" if found else None
+            yield id_
 
-    waiter.wait_gone(look)
-
-
-def _clusters(client: "EMRClient", name: str) -> Iterator[tuple[str, str]]:
-    for page in client.get_paginator("list_clusters").paginate(ClusterStates=_RUNNING):
-        for cluster in page["Clusters"]:
-            if cluster["Name"] == name:
-                yield cluster["Id"], cluster["Status"]["State"]
+    waiter.wait_gone(going)

@@ -3,27 +3,25 @@ through Kafka Connect's REST API behind the cluster's API."""
 
 import json
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import boto3
+from botocore.config import Config
 
 from local.errors import PlatformError
 from local.resnapshot.log_tables import Connector
 from operate import outputs
 from operate.kafka.reader import Reader
 from operate.kubernetes import cluster_api
-from operate.pausing import deployed
+from operate.pausing.deployed import check_runs
+from operate.sides import DeployedPipeline
 from plugins.source import failures
 from plugins.source.source_connector import following_slot, not_following_slot
 from plugins.workers.kubernetes_api import Kubernetes, KubernetesError, UnreachableError
-from settings.connectors import source_settings
-from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline
 from stacks.connectors.manifests import NAMESPACE
-from stacks.pipeline_names import construct_id
 
 if TYPE_CHECKING:
     from mypy_boto3_kafkaconnect import KafkaConnectClient
@@ -34,14 +32,13 @@ BUSY_S = 120.0
 # An update restarts the workers: some minutes.
 UPDATE_S = 1_800
 SETTLED = ("RUNNING", "FAILED", "PAUSED")
+# MSK Connect throttles: nine repeats take botocore a minute or two, and a repair must not end half done.
+PATIENT = outputs.QUICK.merge(Config(retries={"mode": "standard", "total_max_attempts": 10}))
 
 
 @dataclass
 class StoredOffsets:
-    """The newest offset of each of a connector's sources; reading resumes where it stopped before.
-
-    Methods raise KafkaException.
-    """
+    """The newest offset of each of a connector's sources; each reading goes on from the last. Raises KafkaException."""
 
     messages: Reader
     topic: str
@@ -64,30 +61,22 @@ class StoredOffsets:
             self._newest.pop(source, None)
 
 
-def source_of(
-    environment: Environment,
-    pipeline: EnvironmentPipeline,
-    session: boto3.Session,
-    *,
-    newest: int = 0,
-    stored: StoredOffsets | None = None,
-) -> Connector:
+def source_of(deployed: DeployedPipeline, *, newest: int = 0, stored: StoredOffsets | None = None) -> Connector:
     """Return the connector; `newest` is the highest log position known to be read.
 
     Raises OperateError if it isn't deployed or is paused, and botocore's errors.
     """
-    settings = source_settings(environment, pipeline)
+    environment, session, settings = deployed.environment, deployed.session, deployed.source
+    common: Any = {"slot": settings.slot_name, "newest": newest, "stored": stored}
     if environment.eks is None:
-        arn = outputs.output(environment, "connectors", construct_id(pipeline, "SourceConnectorArn"))
-        return MskConnector(session.client("kafkaconnect"), arn, slot=settings.slot_name, newest=newest, stored=stored)
-    deployed.check_runs(session.client("cloudformation", config=outputs.QUICK), environment)
-    return EksConnector(
-        cluster_api(session, environment), settings.name, slot=settings.slot_name, newest=newest, stored=stored
-    )
+        arn = outputs.output(environment, "connectors", deployed.pipeline.construct_id("SourceConnectorArn"))
+        return MskConnector(session.client("kafkaconnect", config=PATIENT), arn, **common)
+    check_runs(session.client("cloudformation", config=outputs.QUICK), environment)
+    return EksConnector(cluster_api(session, environment), settings.name, **common)
 
 
 @dataclass(kw_only=True)
-class _Connector:
+class _Connector(ABC):
     """A connector that reads `slot`; `newest` is the highest log position that is known to have been read."""
 
     slot: str
@@ -100,6 +89,19 @@ class _Connector:
 
     def offsets(self) -> list[dict[str, Any]]:
         return self.stored.read() if self.stored else []
+
+    def follow_slot(self) -> None:
+        self._configure(following_slot(self._configuration()))
+
+    def settle(self) -> None:
+        """Run it as deployed, also after an interrupted run."""
+        self._configure(not_following_slot(self._configuration()))
+
+    @abstractmethod
+    def _configuration(self) -> Mapping[str, str]: ...
+
+    @abstractmethod
+    def _configure(self, configuration: Mapping[str, str]) -> None: ...
 
 
 @dataclass
@@ -121,23 +123,15 @@ class EksConnector(_Connector):
         """Stop it: its tasks end, configuration and offsets stay."""
         self._ask("PUT", "/stop")
 
-    def follow_slot(self) -> None:
-        """Run it with the slot as the authority."""
-        self._configure(following_slot(self._configuration()))
-
     def restart(self) -> None:
         """Restart failed tasks, or resume what an interrupted run has stopped."""
         self._ask("PUT", "/resume")
         self._ask("POST", "/restart?includeTasks=true&onlyFailed=true")
 
-    def settle(self) -> None:
-        """Run it as deployed, also after an interrupted run."""
-        self._configure(not_following_slot(self._configuration()))
-
-    def _configuration(self) -> dict[str, str]:
+    def _configuration(self) -> Mapping[str, str]:
         return dict(self._ask("GET", "/config"))
 
-    def _configure(self, configuration: dict[str, str]) -> None:
+    def _configure(self, configuration: Mapping[str, str]) -> None:
         self._ask("PUT", "/config", configuration)
         self.restart()
 
@@ -152,14 +146,10 @@ class EksConnector(_Connector):
                 if time.monotonic() > deadline:
                     raise PlatformError(f"the connector {self.name} can't be asked: {error}") from None
             except KubernetesError as error:
-                raise PlatformError(f"the connector {self.name}: {_explained(error)}") from None
+                refused = f"the cluster refuses it ({error}): are you one of connectors.eks.administrators?"
+                reason = error.reason if error.by_connect else refused
+                raise PlatformError(f"the connector {self.name}: {reason}") from None
             self.pause(EKS_LOOK_S)
-
-
-def _explained(error: KubernetesError) -> str:
-    if error.by_connect:
-        return error.reason
-    return f"the cluster refuses it ({error}): are you one of connectors.eks.administrators?"
 
 
 @dataclass
@@ -178,26 +168,20 @@ class MskConnector(_Connector):
     def release(self) -> None:
         """Do nothing: MSK Connect can't stop a connector."""
 
-    def follow_slot(self) -> None:
-        """Run it with the slot as the authority; return once its workers have restarted."""
-        self._update(following_slot(self._settled()["connectorConfiguration"]))
-
     def restart(self) -> None:
-        """Restart its failed tasks."""
         self._settled()
         self.client.restart_connector(connectorArn=self.arn, onlyFailedTasks=True)
         self._settled()
 
-    def settle(self) -> None:
-        """Run it as configured, also after an interrupted run."""
-        self._update(not_following_slot(self._settled()["connectorConfiguration"]))
+    def _configuration(self) -> Mapping[str, str]:
+        return dict(self._settled()["connectorConfiguration"])
 
-    def _update(self, configuration: Mapping[str, str]) -> None:
+    def _configure(self, configuration: Mapping[str, str]) -> None:
+        """Return once its workers have restarted with this configuration. Raises PlatformError."""
         now = self._settled()
         if now["connectorConfiguration"] == configuration:
             # AWS would refuse an update that changes nothing.
-            self.client.restart_connector(connectorArn=self.arn, onlyFailedTasks=True)
-            self._settled()
+            self.restart()
             return
         operation = self.client.update_connector(
             connectorArn=self.arn, currentVersion=now["currentVersion"], connectorConfiguration=dict(configuration)
@@ -212,7 +196,6 @@ class MskConnector(_Connector):
             )
 
     def _settled(self) -> Mapping[str, Any]:
-        """Wait until nothing changes the connector."""
         deadline = time.monotonic() + UPDATE_S
         while (found := self._describe())["connectorState"] not in SETTLED:
             if time.monotonic() > deadline:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import boto3
 from rich.console import Console
 
 from local.comparison.command import REPORT, print_comparison, reconcile_tables
@@ -20,14 +19,12 @@ from local.resnapshot.run import Wanted, check_unnamed, resnapshot
 from operate import outputs, source_cluster
 from operate.errors import OperateError
 from operate.kafka import reader
-from operate.kafka.cluster import chosen, of_environment
+from operate.kafka.cluster import chosen
 from operate.resnapshot.connectors import StoredOffsets, source_of
-from operate.sides import compared, login, sides
+from operate.sides import DeployedPipeline, compared, login, sides
 from plugins.connector_names import offset_topic
-from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from stacks.pipeline_names import source_parameter
 
 TAIL_EVENTS = 1_000
 # On AWS, landing and commits take a minute each, and an update of the connector several.
@@ -37,7 +34,6 @@ TIMEOUT_S = 1_800
 def wanted_of(
     environment: Environment, where: str | None, *, skip: bool = False, timeout_s: float | None = None
 ) -> Wanted:
-    """Return a request with the environment's limits."""
     return Wanted(
         where=where,
         skip=skip,
@@ -51,15 +47,15 @@ def resnapshot_outbox(
     environment: Environment, pipeline: EnvironmentPipeline, wanted: Wanted, say: Say
 ) -> TableComparison:
     """Re-snapshot a deployed outbox, from a machine that reaches its VPC. Raises OperateError, PlatformError."""
-    session = outputs.check_account(environment)
-    with outputs.one_line(environment), login(environment, session, pipeline) as parameters:
-        with reader.connect(of_environment(environment, pipeline.name)) as messages:
-            newest = newest_position(messages, source_settings(environment, pipeline).topic)
-        connector = source_of(environment, pipeline, session, newest=newest)
-        with sides(environment, pipeline, session, parameters, chosen(pipeline, [])) as both:
+    deployed = DeployedPipeline(environment, pipeline, outputs.check_account(environment))
+    with outputs.one_line(environment), login(deployed) as parameters:
+        with reader.connect(deployed.cluster()) as messages:
+            newest = newest_position(messages, deployed.source.topic)
+        connector = source_of(deployed, newest=newest)
+        with sides(deployed, parameters, chosen(pipeline, [])) as both:
             comparison = resnapshot(both, connector, wanted, say)
         if comparison.equal and wanted.where is None:
-            source_cluster.nothing_missed(session.client("rds", config=outputs.QUICK), environment)
+            source_cluster.nothing_missed(deployed.session.client("rds", config=outputs.QUICK), environment)
         return comparison
 
 
@@ -82,21 +78,15 @@ def resnapshot_deployed(
         return comparison.equal
     refuse_queried(environment, pipeline)
     entries = chosen(pipeline, names)
-    session = outputs.check_account(environment)
-    with (
-        outputs.one_line(environment),
-        login(environment, session, pipeline) as source,
-        reader.connect(of_environment(environment, pipeline.name)) as messages,
-    ):
-        newest = max(newest_position(messages, topic) for topic in source_settings(environment, pipeline).topics)
-        channel = channel_of(
-            environment, pipeline, session, source, messages, newest=newest, timeout_s=wanted.timeout_s, say=say
-        )
-        lakes = [table.lake for table in compared(environment, pipeline, session, pipeline.captured.tables)]
+    deployed = DeployedPipeline(environment, pipeline, outputs.check_account(environment))
+    with outputs.one_line(environment), login(deployed) as source, reader.connect(deployed.cluster()) as messages:
+        newest = max(newest_position(messages, topic) for topic in deployed.source.topics)
+        channel = channel_of(deployed, source, messages, newest=newest, timeout_s=wanted.timeout_s, say=say)
+        lakes = [table.lake for table in compared(deployed, pipeline.captured.tables)]
         with channel.flowing(lakes, wanted, named=bool(names)):
             settle = channel.settlement(entries, wanted.where)
             channel.read_again(entries, wanted.where)
-            with sides(environment, pipeline, session, source, entries) as both:
+            with sides(deployed, source, entries) as both:
                 equal = reconcile_tables(
                     console,
                     both,
@@ -126,9 +116,7 @@ def refuse_queried(environment: Environment, pipeline: EnvironmentPipeline) -> N
 
 
 def channel_of(
-    environment: Environment,
-    pipeline: EnvironmentPipeline,
-    session: boto3.Session,
+    deployed: DeployedPipeline,
     parameters: Mapping[str, Any],
     messages: reader.Reader,
     *,
@@ -136,28 +124,24 @@ def channel_of(
     timeout_s: float,
     say: Say,
 ) -> Channel:
-    """Return the way to ask a pipeline's connector for rows; `newest` is the highest log position known to be read.
-
-    Raises OperateError, ClientError.
-    """
-    settings = source_settings(environment, pipeline)
+    """Return the way to ask the connector for rows; `newest` as for `source_of`. Raises OperateError, ClientError."""
+    settings, pipeline = deployed.source, deployed.pipeline
     # As the last deployment recorded it.
-    name = source_parameter(environment, pipeline, "generation")
-    generation = session.client("ssm", config=outputs.QUICK).get_parameter(Name=name)["Parameter"]["Value"]
+    name = deployed.environment.source_parameter(pipeline, "generation")
+    generation = deployed.session.client("ssm", config=outputs.QUICK).get_parameter(Name=name)["Parameter"]["Value"]
     stored = StoredOffsets(messages, offset_topic(settings.name, generation))
     return Channel(
         pipeline=pipeline.name,
         settings=settings,
         parameters=parameters,
-        connector=source_of(environment, pipeline, session, newest=newest, stored=stored),
-        writer=EventWriter(reader.client(of_environment(environment, pipeline.name))),
+        connector=source_of(deployed, newest=newest, stored=stored),
+        writer=EventWriter(reader.client(deployed.cluster())),
         timeout_s=timeout_s,
         say=say,
     )
 
 
 def report_of(environment: Environment, pipeline: EnvironmentPipeline) -> Path:
-    """Return the file of the last comparison's result."""
     folder = BUILD / f"{environment.prefix}-{pipeline.name}"
     folder.mkdir(parents=True, exist_ok=True)
     return folder / REPORT

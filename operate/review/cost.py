@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from operate.costs.bill import Item, confirmed, items, total, unknown
+from operate.costs.bill import confirmed, items, total, unknown
 from operate.costs.prices import Prices, load_prices
 from operate.costs.report import NOT_IN_IT, figures
 from operate.errors import OperateError
@@ -12,21 +12,13 @@ TENS = -1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
-    """A line of the bill as shown: item, quantity, USD each and a month; `~` marks an estimate."""
-
-    part: str
-    what: str
-    quantity: str
-    each: str
-    month: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Cost:
-    """The bill in USD a month; `usd` None: unknown, and `problem` says why."""
+    """The bill in USD a month; `usd` None: unknown, and `problem` says why.
 
-    lines: tuple[Line, ...] = ()
+    `lines` as shown: what, part, quantity, USD each and a month; `~` marks an estimate.
+    """
+
+    lines: tuple[tuple[str, ...], ...] = ()
     usd: int | None = None
     sure: int | None = None
     unknown: tuple[str, ...] = ()
@@ -36,7 +28,6 @@ class Cost:
 
     @property
     def words(self) -> str:
-        """The total in words."""
         if self.usd is None:
             return self.problem
         lacking = f", without {'; '.join(self.unknown)}, whose prices aren't known" if self.unknown else ""
@@ -51,14 +42,9 @@ def cost(environment: Environment, prices: Prices | None = None) -> Cost:
     except OperateError as error:
         return Cost(problem=str(error))
     return Cost(
-        lines=tuple(_line(item) for item in found),
+        lines=tuple((item.what, item.part, *figures(item)) for item in found),
         usd=int(round(total(found), TENS)),
         sure=int(round(confirmed(found), TENS)),
         unknown=tuple(item.what for item in unknown(found)),
         budget=environment.budget.monthly_usd,
     )
-
-
-def _line(item: Item) -> Line:
-    quantity, each, month = figures(item)
-    return Line(part=item.part, what=item.what, quantity=quantity, each=each, month=month)

@@ -34,7 +34,6 @@ class Kind:
 
     @property
     def may(self) -> tuple[str, ...]:
-        """What the functions may do, by service."""
         return in_words(dict.fromkeys(action for right in self.rights for action in right.actions))
 
 
@@ -48,10 +47,7 @@ def custom_resources(material: Material) -> tuple[Kind, ...]:
 
 
 def _kind(
-    material: Material,
-    type_: str,
-    subjects: list[Subject],
-    rights: Mapping[tuple[str, str], tuple[Right, ...]],
+    material: Material, type_: str, subjects: list[Subject], rights: Mapping[tuple[str, str], tuple[Right, ...]]
 ) -> Kind:
     functions = {
         (function.stack, function.id): function for subject in subjects for function in _functions(material, subject)
@@ -95,7 +91,6 @@ def _about(material: Material, function: Subject) -> str:
 
 
 def _asked(subject: Subject) -> Iterator[str]:
-    """Summarize a request: values by key, and the length of lists."""
     request = request_of(subject.resource)
     if request is None:
         return
@@ -113,5 +108,4 @@ def _asked(subject: Subject) -> Iterator[str]:
 
 
 def _known(text: str) -> str:
-    """Mark values that are known only at deployment."""
     return text.replace("\0", "(known at deployment)")

@@ -30,31 +30,33 @@ class Holding:
 
     @property
     def kept(self) -> bool:
-        """Whether it survives the deletion of its stack."""
         return self.on_delete == KEPT
+
+
+# What a resource is, how it is encrypted, how long its data stays, and its backup.
+Words = tuple[str, str, str, str]
 
 
 def holdings(material: Material) -> tuple[Holding, ...]:
     """Read what holds data, and group log groups by their fate."""
-    found = [
-        describe(material, subject)
+    return tuple(
+        _holding(material.name(subject.stack, subject.id), describe(material, subject), fates(material, subject))
         for type_, describe in DESCRIPTIONS.items()
         for subject in material.app.resources(type_)
-    ]
-    return (*found, *_logs(material))
+    ) + tuple(_logs(material))
 
 
-def _holding(material: Material, subject: Subject, what: str, encryption: str, retention: str, backup: str) -> Holding:
-    on_delete, on_replacement = fates(material, subject)
+def _holding(name: str, words: Words, fate: tuple[str, str]) -> Holding:
+    what, encryption, retention, backup = words
     missing = [word for word, text in (("encryption", encryption), ("retention", retention)) if text.startswith("none")]
     return Holding(
-        name=material.name(subject.stack, subject.id),
+        name=name,
         what=what,
         encryption=encryption,
         retention=retention,
         backup=backup,
-        on_delete=on_delete,
-        on_replacement=on_replacement,
+        on_delete=fate[0],
+        on_replacement=fate[1],
         missing=tuple(missing),
     )
 
@@ -73,16 +75,15 @@ def fates(material: Material, subject: Subject) -> tuple[str, str]:
     return on_delete, _POLICIES.get(str(replacement), DELETED)
 
 
-def _bucket(material: Material, subject: Subject) -> Holding:
+def _bucket(material: Material, subject: Subject) -> Words:
     rules = subject.get("BucketEncryption.ServerSideEncryptionConfiguration") or []
     algorithms = {str(rule["ServerSideEncryptionByDefault"]["SSEAlgorithm"]) for rule in rules}
     names = {"AES256": "S3's own key (AES-256)", "aws:kms": "a KMS key"}
+    encryption = ", ".join(sorted(names.get(name, name) for name in algorithms))
     versions = subject.get("VersioningConfiguration.Status") == "Enabled"
-    return _holding(
-        material,
-        subject,
+    return (
         f"S3 bucket {material.title(subject)}",
-        ", ".join(sorted(names.get(name, name) for name in algorithms)) or "none of the template's (AWS: AES-256)",
+        encryption or "none of the template's (AWS: AES-256)",
         "; ".join(_lifecycle(subject)) or "none: everything stays",
         "old versions of objects" if versions else "none: no versions",
     )
@@ -104,75 +105,56 @@ def _days(count: object) -> str:
     return "1 day" if str(count) == "1" else f"{count} days"
 
 
-def _database(material: Material, subject: Subject) -> Holding:
+def _key_of(subject: Subject, path: str, service: str) -> str:
+    return "a KMS key of the template's" if subject.get(path) else f"AWS's key for {service}"
+
+
+def _database(_material: Material, subject: Subject) -> Words:
     days = subject.get("BackupRetentionPeriod")
     encrypted = subject.get("StorageEncrypted") is True
-    key = "a KMS key of the template's" if subject.get("KmsKeyId") else "AWS's key for RDS"
     protected = "; deletion protection" if subject.get("DeletionProtection") else ""
-    return _holding(
-        material,
-        subject,
+    return (
         f"Aurora cluster ({subject.get('Engine')} {subject.get('EngineVersion')}){protected}",
-        key if encrypted else "none",
+        _key_of(subject, "KmsKeyId", "RDS") if encrypted else "none",
         "until somebody deletes it",
         f"{_days(days)}, to any second" if days else "1 day, AWS's default",
     )
 
 
-def _brokers(material: Material, subject: Subject) -> Holding:
-    key = "a KMS key of the template's" if subject.get("EncryptionInfo.EncryptionAtRest") else "AWS's key for MSK"
+def _brokers(_material: Material, subject: Subject) -> Words:
     transit = subject.get("EncryptionInfo.EncryptionInTransit.ClientBroker") or "TLS"
-    return _holding(
-        material,
-        subject,
+    return (
         f"Kafka brokers (MSK, Kafka {subject.get('KafkaVersion')})",
-        f"{key}; on the way: {transit}",
+        f"{_key_of(subject, 'EncryptionInfo.EncryptionAtRest', 'MSK')}; on the way: {transit}",
         "each topic's own: the topics are in section 6",
         "none: the replicas, and what has landed in S3",
     )
 
 
-def _emr(material: Material, subject: Subject) -> Holding:
-    return _holding(
-        material,
-        subject,
-        "EMR's nodes: disks of a running job",
-        "a KMS key of the template's" if subject.get("SecurityConfiguration") else "none",
-        "while the cluster runs",
-        "none: the tables are in S3",
-    )
+def _emr(_material: Material, subject: Subject) -> Words:
+    encryption = "a KMS key of the template's" if subject.get("SecurityConfiguration") else "none"
+    return "EMR's nodes: disks of a running job", encryption, "while the cluster runs", "none: the tables are in S3"
 
 
-def _catalogue(material: Material, subject: Subject) -> Holding:
-    name = subject.get("DatabaseInput.Name")
-    return _holding(
-        material,
-        subject,
-        f"Glue database {name}: the tables' names and columns",
+def _catalogue(_material: Material, subject: Subject) -> Words:
+    return (
+        f"Glue database {subject.get('DatabaseInput.Name')}: the tables' names and columns",
         "AWS's setting of the account",
         "until somebody deletes it",
-        "none: the job writes it anew",
+        "none: the job writes it again",
     )
 
 
-def _key(material: Material, subject: Subject) -> Holding:
+def _key(material: Material, subject: Subject) -> Words:
     rotated = "rotated every year" if subject.get("EnableKeyRotation") else "never rotated"
-    return _holding(
-        material,
-        subject,
-        f"KMS key: {material.title(subject)}",
-        rotated,
-        "while it is there: what it has encrypted can't be read without it",
-        "none",
-    )
+    kept = "while it is there: what it has encrypted can't be read without it"
+    return f"KMS key: {material.title(subject)}", rotated, kept, "none"
 
 
-def _disk(material: Material, subject: Subject) -> Holding:
+def _disk(_material: Material, subject: Subject) -> Words:
     disks = subject.get("BlockDeviceMappings") or []
     encrypted = bool(disks) and all(disk.get("Ebs", {}).get("Encrypted") is True for disk in disks)
-    return _holding(
-        material,
-        subject,
+    return (
         "the disk of an instance",
         "AWS's key for EBS" if encrypted else "none",
         "while the instance is there",
@@ -180,7 +162,7 @@ def _disk(material: Material, subject: Subject) -> Holding:
     )
 
 
-DESCRIPTIONS: dict[str, Callable[[Material, Subject], Holding]] = {
+DESCRIPTIONS: dict[str, Callable[[Material, Subject], Words]] = {
     "AWS::RDS::DBCluster": _database,
     "AWS::MSK::Cluster": _brokers,
     "AWS::S3::Bucket": _bucket,
@@ -193,23 +175,13 @@ DESCRIPTIONS: dict[str, Callable[[Material, Subject], Holding]] = {
 
 def _logs(material: Material) -> Iterator[Holding]:
     """Kept log groups one by one; those of the functions together."""
-    alike: dict[tuple[str, str, str, str], list[str]] = {}
+    alike: dict[tuple[str, str, tuple[str, str]], list[str]] = {}
     for subject in material.app.resources("AWS::Logs::LogGroup"):
         days = subject.get("RetentionInDays")
         retention = _days(days) if days else "none: everything stays"
-        key = "a KMS key of the template's" if subject.get("KmsKeyId") else "AWS's key for CloudWatch Logs"
-        alike.setdefault((key, retention, *fates(material, subject)), []).append(
-            material.name(subject.stack, subject.id)
-        )
-    for (encryption, retention, on_delete, on_replacement), names in alike.items():
+        key = (_key_of(subject, "KmsKeyId", "CloudWatch Logs"), retention, fates(material, subject))
+        alike.setdefault(key, []).append(material.name(subject.stack, subject.id))
+    for (encryption, retention, fate), names in alike.items():
         shown = ", ".join(names) if len(names) <= FEW else f"{len(names)} log groups, such as {names[0]}"
-        yield Holding(
-            name=shown,
-            what="log group" if len(names) == 1 else "log groups",
-            encryption=encryption,
-            retention=retention,
-            backup="none",
-            on_delete=on_delete,
-            on_replacement=on_replacement,
-            missing=("retention",) if retention.startswith("none") else (),
-        )
+        what = "log group" if len(names) == 1 else "log groups"
+        yield _holding(shown, (what, encryption, retention, "none"), fate)

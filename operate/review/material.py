@@ -25,10 +25,7 @@ _ARN = re.compile(r"arn:(?:aws|<AWS::Partition>):([a-z0-9-]+):([^:\s]*):([^:\s]*
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Material:
-    """An environment's settings and templates, its acceptances, and each resource's origin.
-
-    `folder`: the synthesis's, with the assets.
-    """
+    """An environment's settings, templates, acceptances, each resource's origin, and the `folder` with the assets."""
 
     environment: Environment
     app: App
@@ -50,7 +47,6 @@ class Material:
         )
 
     def subject(self, place: tuple[str, str]) -> Subject:
-        """Return the resource at (stack, logical id)."""
         stack, logical_id = place
         resource = self.app.templates[stack]["Resources"][logical_id]
         return Subject(app=self.app, stack=stack, id=logical_id, resource=resource)
@@ -67,7 +63,6 @@ class Material:
         return self.path_name(path)
 
     def path_name(self, path: str) -> str:
-        """Name a construct's path in the app."""
         stack, *parts = path.split("/")
         while parts and parts[-1] in _SILENT:
             parts.pop()

@@ -72,12 +72,10 @@ class Network:
 
     @property
     def open_to_internet(self) -> tuple[Way, ...]:
-        """What is reachable from outside private networks."""
         return tuple(way for way in self.ways_in if way.public)
 
     @property
     def out_to_internet(self) -> tuple[Way, ...]:
-        """What leaves private networks."""
         return tuple(way for way in self.ways_out if way.public)
 
 
@@ -202,7 +200,6 @@ def _ports(subject: Subject, rule: Mapping[str, Any]) -> str:
 
 
 def _merged(ways: Iterable[Way]) -> tuple[Way, ...]:
-    """Merge rules between the same two ends, public ones first."""
     found: dict[tuple[str, str], list[Way]] = {}
     for way in ways:
         found.setdefault((way.source, way.target), []).append(way)
@@ -220,7 +217,6 @@ def _merged(ways: Iterable[Way]) -> tuple[Way, ...]:
 
 
 def _holds(source: str, vpc: IPv4Network) -> bool:
-    """Whether a rule's source is a range with addresses of the VPC."""
     if source == INTERNET:
         return True
     try:
@@ -245,8 +241,8 @@ def graphviz(network: Network) -> str:
     for name, id_ in ids.items():
         lines.append(f'{id_} [label={_quoted(chr(10).join(_label(network, name)))} class="{_kind(network, name)}"];')
     for way, style in _drawn(network):
-        ends = f"{ids[way.source]} -> {ids[way.target]}"
-        lines.append(f'{ends} [label={_quoted(chr(10).join(way.ports))} class="{style}"{_dashes(style)}];')
+        ends, dashes = f"{ids[way.source]} -> {ids[way.target]}", " style=dashed" if style == "out" else ""
+        lines.append(f'{ends} [label={_quoted(chr(10).join(way.ports))} class="{style}"{dashes}];')
     return "\n".join([*lines, "}"])
 
 
@@ -297,10 +293,6 @@ def _label(network: Network, name: str) -> list[str]:
     shown = [f"· {member}" for member in members[:MEMBERS]]
     more = [f"· and {len(members) - MEMBERS} more"] if len(members) > MEMBERS else []
     return [name, *shown, *more]
-
-
-def _dashes(style: str) -> str:
-    return " style=dashed" if style == "out" else ""
 
 
 def _quoted(text: str) -> str:

@@ -59,11 +59,7 @@ class Page:
 
 
 def page(
-    environment: Environment,
-    synthesis: Synthesis,
-    findings: Sequence[Finding],
-    *,
-    changes: Sequence[str] | None = None,
+    environment: Environment, synthesis: Synthesis, findings: Sequence[Finding], *, changes: Sequence[str] | None = None
 ) -> Page:
     """Read all sections; `changes`: differences from the last reviewed state, if compared."""
     material = Material.of(environment, synthesis)

@@ -26,10 +26,7 @@ _OF_QUICKSIGHT = re.compile(r"arn:[^:]+:quicksight:[^:]*:[^:]*:(?P<kind>user|gro
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Right:
-    """What one statement allows, with why it was accepted, if it had to be.
-
-    `wildcard`: whether a resource is left open, or only how its name ends.
-    """
+    """What a statement allows and why; `wildcard`: whether a resource is left open, or only how its name ends."""
 
     actions: tuple[str, ...]
     resources: tuple[str, ...]
@@ -39,12 +36,10 @@ class Right:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What it allows, by service."""
         return in_words(self.actions)
 
     @property
     def sentence(self) -> str:
-        """What it allows, on what, and when."""
         condition = f", only if {self.condition}" if self.condition else ""
         return f"{'; '.join(self.words)} — on {', '.join(self.resources)}{condition}"
 
@@ -82,7 +77,7 @@ class Roles:
 def roles(material: Material) -> Roles:
     """Read every role and every resource's policy with a wildcard."""
     found = dict(holders_rights(material))
-    alike: dict[tuple[object, ...], list[str]] = {}
+    alike: dict[tuple[tuple[Right, ...], tuple[str, ...], tuple[str, ...]], list[str]] = {}
     framework = 0
     for subject in material.app.resources("AWS::IAM::Role"):
         rights = found.get((subject.stack, subject.id), ())
@@ -95,7 +90,10 @@ def roles(material: Material) -> Roles:
     return Roles(
         everything=tuple(_wide(material, found, "everything")),
         names=tuple(_wide(material, found, "name")),
-        roles=tuple(_roles(alike)),
+        roles=tuple(
+            Role(names=siblings(names), taken_by=taken_by, rights=rights, managed=managed)
+            for (rights, managed, taken_by), names in sorted(alike.items(), key=lambda item: sorted(item[1]))
+        ),
         framework=framework,
     )
 
@@ -144,7 +142,6 @@ def _wildcard(resource: str, actions: Iterable[str]) -> Wildcard:
 
 
 def _wide(material: Material, found: dict[tuple[str, str], tuple[Right, ...]], wildcard: Wildcard) -> Iterator[Wide]:
-    """Yield rights with the same reason, grouped by holders with the same rights."""
     who: dict[tuple[Right, ...], list[str]] = {}
     for subject in material.app.resources("AWS::IAM::Role"):
         rights = found.get((subject.stack, subject.id), ())
@@ -166,12 +163,6 @@ def _is_framework(material: Material, subject: Subject, rights: Iterable[Right],
     return all(set(right.actions) <= FRAMEWORK and right.wildcard != "everything" for right in rights)
 
 
-def _roles(alike: dict[tuple[object, ...], list[str]]) -> Iterator[Role]:
-    for (rights, managed, taken_by), names in sorted(alike.items(), key=lambda item: sorted(item[1])):
-        if isinstance(rights, tuple) and isinstance(managed, tuple) and isinstance(taken_by, tuple):
-            yield Role(names=siblings(names), taken_by=taken_by, rights=rights, managed=managed)
-
-
 def _taken_by(subject: Subject) -> tuple[str, ...]:
     found = as_list(subject.get("AssumeRolePolicyDocument.Statement") or [])
     who = [principal.removeprefix("Service:") for statement in found for principal in principals(statement)]
@@ -185,7 +176,6 @@ def _policy(arn: object) -> str:
 
 
 def role_of(subject: Subject) -> tuple[str, str] | None:
-    """Find the role that a function runs as."""
     return next((target for value in references(subject.get("Role")) if (target := subject.target(value))), None)
 
 
@@ -247,7 +237,6 @@ def _granted_in_quicksight(subject: Subject, where: str) -> Iterator[LetIn]:
 
 
 def _granted_by_lake_formation(material: Material, subject: Subject) -> LetIn:
-    """Describe a grant, including the right to pass it on."""
     permissions = [f"lakeformation:{written(name)}" for name in as_list(subject.get("Permissions") or [])]
     handed_on = [written(name).lower() for name in as_list(subject.get("PermissionsWithGrantOption") or [])]
     actions = (*in_words(permissions), *([f"may grant others: {', '.join(handed_on)}"] if handed_on else []))
@@ -263,7 +252,6 @@ def _granted_by_lake_formation(material: Material, subject: Subject) -> LetIn:
 
 
 def _granted_place(subject: Subject) -> str:
-    """What Lake Formation grants rights on, in words."""
     resource = "Resource"
     if location := subject.get(f"{resource}.DataLocation.ResourceArn"):
         return f"location {written(location)}"

@@ -59,7 +59,6 @@ def _of(material: Material, subject: Subject, value: object) -> tuple[str, str] 
 
 
 def _attached(material: Material, place: tuple[str, str]) -> Iterator[str]:
-    """Describe whose login a secret is, if it has no description of its own."""
     for each in material.app.resources(ATTACHMENT):
         target = each.target(each.get("TargetId"))
         if target and _of(material, each, each.get("SecretId")) == place:
@@ -88,7 +87,6 @@ def _roles(material: Material, secret: Subject) -> Iterator[str]:
 
 
 def _is_on(material: Material, subject: Subject, statement: object, resource: str, place: tuple[str, str]) -> bool:
-    """Whether a grant's resource is this secret: by reference, or by a pattern that matches its name."""
     named = [value for value in references(statement) if written(value) == resource or written(value) in resource]
     if any(_of(material, subject, value) == place for value in named):
         return True
@@ -100,7 +98,6 @@ def _is_on(material: Material, subject: Subject, statement: object, resource: st
 
 
 def _resolvers(material: Material, place: tuple[str, str]) -> Iterator[str]:
-    """Resources into which CloudFormation itself writes the secret."""
     for subject in material.app.subjects():
         if "{{resolve:secretsmanager:" not in written(dict(subject.properties)):
             continue

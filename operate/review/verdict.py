@@ -38,7 +38,6 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """The answer in a sentence."""
         errors, warnings = (sum(each.level == level for each in self.findings) for level in ("error", "warning"))
         if not self.allowed:
             return f"No: {_count(errors, 'error')} and {_count(warnings, 'warning')}. `./lake aws deploy` refuses it."
@@ -57,23 +56,22 @@ def verdict(
     cost: Cost,
     changes: Sequence[str] | None = None,
 ) -> Verdict:
-    """Sum up the other sections."""
     found = tuple(_found(material, finding) for finding in findings)
-    rows = (
+    rows: tuple[tuple[str, Sequence[str]], ...] = (
         ("Open to the internet", _open(network)),
         ("Out to the internet", _out(network)),
         ("Wildcards in rights", _wildcards(roles)),
-        ("Kept on delete", tuple(each.name for each in holdings if each.kept) or ("nothing",)),
-        ("Deleted", tuple(_deleted(each) for each in holdings if not each.kept) or ("nothing",)),
-        ("Without encryption or a retention", tuple(_missing(holdings)) or ("nothing",)),
-        ("Looked up at the deployment", tuple(_looked_up(material)) or ("nothing",)),
+        ("Kept on delete", [each.name for each in holdings if each.kept]),
+        ("Deleted", [_deleted(each) for each in holdings if not each.kept]),
+        ("Without encryption or a retention", _missing(holdings)),
+        ("Looked up at the deployment", _looked_up(material)),
         *kubernetes(material),
         ("Cost", (cost.words,)),
     )
     return Verdict(
         allowed=not any(each.level == "error" for each in found),
         findings=found,
-        rows=rows,
+        rows=tuple((question, tuple(answers) or ("nothing",)) for question, answers in rows),
         changes=None if changes is None else tuple(changes) or ("nothing",),
     )
 
@@ -90,20 +88,19 @@ def _found(material: Material, finding: Finding) -> Found:
     )
 
 
-def _open(network: Network) -> tuple[str, ...]:
+def _open(network: Network) -> list[str]:
     worn_by = {group.name: ", ".join(group.members) for group in network.groups}
-    return tuple(
+    return [
         f"{worn_by.get(way.target) or way.target}: {', '.join(way.ports)}, from {way.source}"
         for way in network.open_to_internet
-    ) or ("nothing",)
+    ]
 
 
-def _out(network: Network) -> tuple[str, ...]:
-    """Describe outgoing access by ports."""
+def _out(network: Network) -> list[str]:
     found: dict[str, list[str]] = {}
     for way in network.out_to_internet:
         found.setdefault(", ".join(way.ports), []).append(way.source)
-    return tuple(f"{ports}: {', '.join(sources)}" for ports, sources in sorted(found.items())) or ("nothing",)
+    return [f"{ports}: {', '.join(sources)}" for ports, sources in sorted(found.items())]
 
 
 def _wildcards(roles: Roles) -> tuple[str, ...]:
@@ -179,7 +176,6 @@ def _acting(material: Material, subject: Subject, association: Mapping[str, Any]
 
 
 def _runs(material: Material) -> Iterator[str]:
-    """Each connector's workers: how many, of which image."""
     for connector in material.app.resources("Custom::KubernetesConnector"):
         request = request_of(connector.resource) or {}
         for each in request.get("objects", []):

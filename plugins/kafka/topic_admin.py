@@ -8,14 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from confluent_kafka import (
-    Consumer,
-    KafkaError,
-    KafkaException,
-    Node,
-    TopicCollection,
-    TopicPartition,
-)
+from confluent_kafka import Consumer, KafkaError, KafkaException, Node, TopicCollection, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -156,8 +149,8 @@ def _differing(wanted: Mapping[str, str], present: Mapping[str, ConfigEntry]) ->
 
 
 def _has_leaders(topic: TopicDescription | None) -> bool:
-    leaders: list[Node | None] = [] if topic is None else [partition.leader for partition in topic.partitions]
-    return topic is not None and all(leader is not None and leader.id >= 0 for leader in leaders)
+    leaders: list[Node | None] = [partition.leader for partition in topic.partitions] if topic else [None]
+    return all(leader is not None and leader.id >= 0 for leader in leaders)
 
 
 def _replicas(topic: TopicDescription) -> int:
@@ -183,13 +176,7 @@ def _result(answer: "Future[Any]", what: str) -> Any:
 # commit none before their first record. The first offset is where a group without one begins.
 
 # Only the members of an active group may set its offsets.
-_IN_USE = frozenset(
-    {
-        KafkaError.ILLEGAL_GENERATION,
-        KafkaError.REBALANCE_IN_PROGRESS,
-        KafkaError.UNKNOWN_MEMBER_ID,
-    }
-)
+_IN_USE = frozenset({KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS, KafkaError.UNKNOWN_MEMBER_ID})
 
 
 def set_first_offsets(settings: Mapping[str, object], *, group: str, topic: str, say: Callable[[str], None]) -> None:

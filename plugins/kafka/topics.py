@@ -77,12 +77,7 @@ class PlannedTopic:
 
 
 def planned_topics(
-    source: SourceSettings,
-    sink: SinkSettings,
-    *,
-    brokers: int,
-    retention_hours: int | None,
-    offsets: str | None = None,
+    source: SourceSettings, sink: SinkSettings, *, brokers: int, retention_hours: int | None, offsets: str | None = None
 ) -> tuple[PlannedTopic, ...]:
     """Return the topics of one pipeline on a cluster of `brokers` brokers.
 

@@ -41,10 +41,10 @@ _CONNECT_PREFIXES = (
     "value.converter.",
 )
 _MODES = {
-    "timestamp": "rows that share a stamp are lost when a task stops amid them, and it says RUNNING (916,500 of"
+    "timestamp": "rows that share a stamp are lost when a task stops between them, and it says RUNNING (916,500 of"
     " 1,000,603 in a trial): timestamp+incrementing goes on among them",
     "incrementing": "no change of a row that was read is seen: timestamp+incrementing",
-    "bulk": "each poll writes every row anew: timestamp+incrementing",
+    "bulk": "each poll writes every row again: timestamp+incrementing",
 }
 
 
@@ -115,5 +115,5 @@ def _worker(config: Mapping[str, str]) -> Iterator[Problem]:
         if f"topic.creation.default.{name}" not in config:
             yield (
                 f"topic.creation.default.{name}",
-                "is missing: where brokers make no topics for whoever asks, the task waits for ever",
+                "is missing: where brokers make no topics on their own, the task waits for ever",
             )

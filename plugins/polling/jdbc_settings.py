@@ -5,12 +5,11 @@ docs/your-database/kafka-connect.md lists the changes that polls miss; the job's
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
 from contract.table_names import table_topic
-from plugins.connector_properties import Transform
+from plugins.connector_properties import Transform, check_within
 from plugins.polling import joined_query
 from plugins.source.captured import CapturedTable
 
@@ -53,7 +52,7 @@ class PolledDatabase:
 
     def __post_init__(self) -> None:
         _check_match(_HOST, "database_hostname", self.hostname)
-        _check_within("database_port", self.port, 1, 65_535)
+        check_within("database_port", self.port, 1, 65_535)
         if not is_reference(self.password):
             # The worker keeps configurations in a topic. The value isn't repeated: it may be a password.
             raise ValueError("database_password must be a config provider's reference such as ${file:/path:key}")
@@ -160,10 +159,10 @@ class Polling:
     def __post_init__(self) -> None:
         _check_match(_NAME, "name", self.name)
         _check_match(_TOPIC_PREFIX, "topic_prefix", self.topic_prefix)
-        _check_within("poll_interval_ms", self.poll_interval_ms, 100, DAY_MS)
-        _check_within("delay_ms", self.delay_ms, 0, DAY_MS)
-        _check_within("tasks_max", self.tasks_max, 1, MOST_TASKS)
-        _check_within("replicas", self.replicas, 1, MOST_REPLICAS)
+        check_within("poll_interval_ms", self.poll_interval_ms, 100, DAY_MS)
+        check_within("delay_ms", self.delay_ms, 0, DAY_MS)
+        check_within("tasks_max", self.tasks_max, 1, MOST_TASKS)
+        check_within("replicas", self.replicas, 1, MOST_REPLICAS)
         _check_one_of("connector_class", self.connector_class, CONNECTOR_CLASSES)
 
 
@@ -184,8 +183,12 @@ class JdbcSourceSettings:
     with_schemas: bool = False
 
     def __post_init__(self) -> None:
-        for problem in self._problems():
-            raise ValueError(f"{self.name}: {problem}")
+        prefix = self.topic_prefix
+        for table in self.tables:
+            if table_topic(prefix, table.schema, table.table) != f"{prefix}.{table.name}":
+                raise ValueError(f"{table.name}: its topic would have a name that Kafka refuses: poll a query")
+        for topic in self.topics:
+            _check_match(_TOPIC_PREFIX, "topic", topic)
 
     @property
     def tables(self) -> tuple[PolledTable, ...]:
@@ -197,20 +200,6 @@ class JdbcSourceSettings:
             return (f"{self.topic_prefix}.{self.polled.name}",)
         return tuple(f"{self.topic_prefix}.{table.name}" for table in self.polled)
 
-    def _problems(self) -> Iterator[str]:
-        tables = self.tables
-        if len({(table.schema, table.key, table.stamp) for table in tables}) > 1:
-            yield "tables of other schemas, keys or stamps need a connector of their own: it has one property for each"
-        if isinstance(self.polled, tuple) and not tables:
-            yield "no table is named, and then all would be polled"
-        if len(set(tables)) < len(tables):
-            yield "a table is named twice"
-        for table in tables:
-            if table_topic(self.topic_prefix, table.schema, table.table) != f"{self.topic_prefix}.{table.name}":
-                yield f"{table.name}: the connector would name a topic so, which Kafka refuses: poll a query"
-        for topic in self.topics:
-            _check_match(_TOPIC_PREFIX, "topic", topic)
-
 
 def _check_match(pattern: re.Pattern[str], name: str, value: str) -> None:
     if not pattern.match(value):
@@ -220,8 +209,3 @@ def _check_match(pattern: re.Pattern[str], name: str, value: str) -> None:
 def _check_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
-
-
-def _check_within(name: str, value: int, low: int, high: int) -> None:
-    if isinstance(value, bool) or not low <= value <= high:
-        raise ValueError(f"{name} must be from {low:,} to {high:,}, not {value!r}")

@@ -128,11 +128,7 @@ def whole_tables(polling: Polling, tables: Sequence[PolledTable]) -> Connectors:
 
 def keyed_table(polling: Polling, table: PolledTable) -> Connectors:
     """Return a source of one table whose records have its key, their topic and their database, and its JSON sink."""
-    steps = (
-        *key_of(table.key),
-        insert_topic(TOPIC_FIELD),
-        *insert_values({SOURCE_FIELD: polling.database.name}),
-    )
+    steps = (*key_of(table.key), insert_topic(TOPIC_FIELD), *insert_values({SOURCE_FIELD: polling.database.name}))
     prefix = f"{polling.topic_prefix}.{KEYED}"
     source = _source(polling, f"{KEYED}-{table.table}", (table,), prefix, steps=steps)
     sink = _sink(polling, f"{KEYED}-{table.table}", source.topics)

@@ -19,9 +19,7 @@ from plugins.releases.download import ArchiveError, Digest, download
 from plugins.releases.versions import OPTIONAL, VERSIONS_TOML, Release, load_versions
 
 
-def main(
-    path: Annotated[Path, typer.Option("--file", help="The file to fill in.")] = VERSIONS_TOML,
-) -> None:
+def main(path: Annotated[Path, typer.Option("--file", help="The file to fill in.")] = VERSIONS_TOML) -> None:
     """Download every release and pin it by size and SHA-256; exit status 3 if this fails for a deployed one."""
     with one_line_errors("error", ValueError):
         releases = load_versions(path).releases

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from plugins.connector_properties import check_within
+
 # Kcql.parseMultiple splits at each one, wherever it stands: none of our names may contain it.
 SEPARATOR = ";"
 MAXIMUM_INTERVAL_SECONDS = 86_400
@@ -105,10 +107,10 @@ class Kcql:
         # The connector ignores the case of fields here.
         if len({field.lower() for field in self.folders}) < len(self.folders):
             raise ValueError(f"partition_by: a field is named twice in {', '.join(self.folders)}")
-        _check_range("flush_interval_seconds", self.flush_interval_seconds, MAXIMUM_INTERVAL_SECONDS)
-        _check_range("flush_count", self.flush_count, MAXIMUM_COUNT)
+        check_within("flush_interval_seconds", self.flush_interval_seconds, 1, MAXIMUM_INTERVAL_SECONDS)
+        check_within("flush_count", self.flush_count, 1, MAXIMUM_COUNT)
         if self.flush_bytes is not None:
-            _check_range("flush_bytes", self.flush_bytes, MAXIMUM_BYTES)
+            check_within("flush_bytes", self.flush_bytes, 1, MAXIMUM_BYTES)
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -229,8 +231,3 @@ def _is_keyword(word: str) -> bool:
 def _check(pattern: re.Pattern[str], value: str, name: str, rule: str) -> None:
     if not pattern.match(value):
         raise ValueError(f"{name} must be {rule}, not {value!r}")
-
-
-def _check_range(name: str, value: int, maximum: int) -> None:
-    if isinstance(value, bool) or not 1 <= value <= maximum:
-        raise ValueError(f"{name} must be from 1 to {maximum:,}, not {value!r}")

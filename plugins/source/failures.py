@@ -34,7 +34,7 @@ _OF_ONE_TABLE = re.compile(
 _KNOWN = (
     (
         re.compile(r"but this is no longer available on the server"),
-        f"{LOST_SLOT}gone or was made anew, and with it changes: run `{{command}}`",
+        f"{LOST_SLOT}gone or was made again, and with it changes: run `{{command}}`",
     ),
     (
         re.compile(
@@ -81,10 +81,7 @@ _KNOWN = (
         "columns of {named} differ only by case ({other} and another), at which Debezium stops for all tables: rename"
         " or drop one, then run `{command} --skip`",
     ),
-    (
-        _OF_ONE_TABLE,
-        "{tables} can't be captured ({refused}): see to that, then run `{command}{which}`",
-    ),
+    (_OF_ONE_TABLE, "{tables} can't be captured ({refused}): see to that, then run `{command}{which}`"),
     (
         re.compile(r"this worker's JVM writes text in (?P<charset>\S+), not in UTF-8"),
         "the worker's JVM writes text in {charset}, where ä and € would become ?, so the task doesn't start: give it"

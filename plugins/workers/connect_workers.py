@@ -35,6 +35,7 @@ def worker_properties(
 
     `secrets_region`: where the connector's secrets are, if it names any.
     """
+    secrets = {"class": SECRETS_PROVIDER, "param.region": secrets_region} if secrets_region else {}
     config, status = workers_topics(connector)
     variables = "|".join((ADDRESS, BROKERS, OFFSETS))
     return {
@@ -64,7 +65,7 @@ def worker_properties(
         "config.providers": "env,secretsmanager" if secrets_region else "env",
         "config.providers.env.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
         "config.providers.env.param.allowlist.pattern": variables,
-        **_secrets(secrets_region),
+        **{f"config.providers.secretsmanager.{name}": value for name, value in secrets.items()},
     }
 
 
@@ -75,13 +76,6 @@ def properties_file(properties: Mapping[str, str]) -> str:
             # Don't repeat the value: it may be a secret.
             raise ValueError(f"{name} must be one line of text without a backslash")
     return "".join(f"{name}={value}\n" for name, value in sorted(properties.items()))
-
-
-def _secrets(region: str | None) -> dict[str, str]:
-    if region is None:
-        return {}
-    prefix = "config.providers.secretsmanager"
-    return {f"{prefix}.class": SECRETS_PROVIDER, f"{prefix}.param.region": region}
 
 
 def _variable(name: str) -> str:

@@ -29,7 +29,6 @@ def outside(environment: Environment) -> Iterator[Problem]:
 
 
 def _secrets(environment: Environment, database: OutsideDatabase, where: str) -> Iterator[Problem]:
-    """Require two different secrets, in the environment's account and region."""
     for key, secret in (("secret", database.secret), ("owner_secret", database.owner_secret)):
         if secret is None:
             continue
@@ -43,13 +42,12 @@ def _secrets(environment: Environment, database: OutsideDatabase, where: str) ->
     if database.secret == database.owner_secret:
         yield (
             f"{where}.owner_secret",
-            "is the connector's secret, whose role may only read: name that of whoever may prepare the "
+            "is the connector's secret, whose role may only read: name that of a user who may prepare the "
             "database, or none and run `./lake source prepare`",
         )
 
 
 def _network(environment: Environment, database: OutsideDatabase, where: str) -> Iterator[Problem]:
-    """Require that egress is opened to the database, not to a network."""
     if bool(database.cidrs) == (database.security_group is not None):
         yield (
             f"{where}.cidrs",
@@ -68,7 +66,6 @@ def _network(environment: Environment, database: OutsideDatabase, where: str) ->
 
 
 def _server(environment: Environment, database: OutsideDatabase, where: str) -> Iterator[Problem]:
-    """Require that the server is verified, at least in production."""
     if environment.production and not database.is_verified:
         yield f"{where}.sslmode", 'encrypts, but doesn\'t ask who answers: set "verify-full"'
     if database.certificate is not None and not database.is_verified:

@@ -90,7 +90,6 @@ def clashes(environment: Environment) -> Iterator[Problem]:
 
 
 def _names(environment: Environment, pipeline: EnvironmentPipeline) -> Iterator[tuple[str, str, str]]:
-    """Yield a pipeline's own names: their kind, the name, and what to do if another has it."""
     file = f"pipelines/{pipeline.name}.toml"
     for name in pipeline.captured.lake_tables:
         yield "the lake's table", name, f"set source.lake_prefix in {file}"

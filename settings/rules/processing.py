@@ -121,7 +121,6 @@ def _fit(containers: Sequence[int], free: list[int]) -> bool:
 
 
 def _applications(environment: Environment) -> Iterator[tuple[str, Mapping[str, str], int]]:
-    """Yield the location of each application's sizes, its memory by key, and its executors."""
     keys = ("driver_memory", "executor_memory")
     settings = environment.processing
     others = [pipeline for pipeline in environment.pipelines if not pipeline.has_own_application]

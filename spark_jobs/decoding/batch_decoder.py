@@ -217,22 +217,22 @@ class BatchDecoder:
 
     def _grow(self, batch: Batch, decoded: DecodedBatch) -> Collection[str]:
         known = [column.name for column in self._columns]
-        new = new_columns(known, decoded.summary.unknown, room=self._room())
-        if not new.names:
-            return new.unusable
-        kinds = source_types(batch, new.names, self._settings, self._databases, log=self._log)
-        described = described_columns(kinds, new.names, specials=SPECIALS_COLUMN in known)
+        names, unusable = new_columns(known, decoded.summary.unknown, room=self._room())
+        if not names:
+            return unusable
+        kinds = source_types(batch, names, self._settings, self._databases, log=self._log)
+        described = described_columns(kinds, names, specials=SPECIALS_COLUMN in known)
         self.described |= described
         inferred = T.StructType()
-        if len(kinds) < len(new.names):
-            found = infer_columns(self._spark, decoded.events, new.names)
+        if len(kinds) < len(names):
+            found = infer_columns(self._spark, decoded.events, names)
             inferred = T.StructType([field for field in found.fields if field.name not in described])
-        fields = {name: field for field, name in new.names.items()}
+        fields = {name: field for field, name in names.items()}
         columns = extend((*self._columns, *_columns_of(described).values()), inferred, fields)
         for column in columns[len(known) :]:
             self._say(column)
         self._use(columns, encoded=self._encoded)
-        return new.unusable
+        return unusable
 
     def _say(self, column: Column) -> None:
         called = f" (the events' {column.source})" if column.source != column.name else ""

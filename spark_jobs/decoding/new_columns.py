@@ -1,7 +1,6 @@
 """Decides which new fields become columns, and of which type (docs/decisions/0070)."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -28,19 +27,12 @@ from spark_jobs.sources.postgres.event_sql import SourceColumn
 _RESERVED = "_hoodie_"
 
 
-@dataclass(frozen=True)
-class NewColumns:
-    """Outcome for fields that a table lacks: `names`, field by column, of new columns; `unusable`: fields that can't be
-    columns next to its present ones.
-    """
-
-    names: Mapping[str, str] = field(default_factory=dict)
-    unusable: frozenset[str] = frozenset()
-
-
-def new_columns(known: Collection[str], sets: Collection[tuple[str, ...]], *, room: int) -> NewColumns:
+def new_columns(
+    known: Collection[str], sets: Collection[tuple[str, ...]], *, room: int
+) -> tuple[dict[str, str], set[str]]:
     """Decide on each event's unknown fields, in `sets`: all of an event's become columns, or none.
 
+    Returns the new columns' names by field, and the fields that can't be columns next to the table's present ones.
     A column has the lake's name for the field (contract/table_names.py). Of two fields with the same lake name one
     becomes a column; the choice doesn't depend on the order of events: lower case before upper. `room`: how many
     columns may be added.
@@ -56,7 +48,7 @@ def new_columns(known: Collection[str], sets: Collection[tuple[str, ...]], *, ro
             added |= {name: lake_name(name) for name in fields}
             taken |= {lake_name(name) for name in fields}
         unusable |= wrong
-    return NewColumns(added, frozenset(unusable))
+    return added, unusable
 
 
 def _unusable(fields: Iterable[str], taken: Collection[str]) -> set[str]:

@@ -8,7 +8,6 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException
@@ -28,18 +27,6 @@ from spark_jobs.table.kept_table import MadeTable, as_of, report
 _DIGEST_DIGITS = 16
 
 
-@dataclass(frozen=True)
-class DerivedFrom:
-    """Inputs of the table's rows: the query's digest, and the newest instant of each table that it names."""
-
-    query: str = ""
-    instants: Mapping[str, str] = field(default_factory=dict)
-
-    def to_text(self, read_ms: int) -> str:
-        """Return the progress for a commit; `read_ms` is the order of its rows."""
-        return json.dumps({"query": self.query, "read_ms": read_ms, "tables": self.instants}, sort_keys=True)
-
-
 class DerivedTable(MadeTable):
     """Brings a query's result into the table; remembers the inputs of its rows between commits."""
 
@@ -56,12 +43,15 @@ class DerivedTable(MadeTable):
         self._missing: tuple[str, ...] = ()
 
     def _go_on(self, progress: str | None) -> None:
-        self._of, self._read_ms = DerivedFrom(), 0
+        # The instants of the tables that its rows are made of; None if they are another query's.
+        self._of: Mapping[str, str] | None = None
+        self._read_ms = 0  # the order of its rows
         if progress is None:
             return
         try:
             found = json.loads(progress)
-            self._of, self._read_ms = DerivedFrom(str(found["query"]), dict(found["tables"])), int(found["read_ms"])
+            self._of = dict(found["tables"]) if found["query"] == self._digest else None
+            self._read_ms = int(found["read_ms"])
         except (ValueError, TypeError, LookupError) as error:
             told = f"the table's progress {progress[:60]!r} isn't a derived table's: give it another name"
             raise JobError(told) from error
@@ -73,7 +63,7 @@ class DerivedTable(MadeTable):
         """
         started = time.monotonic()
         instants = {name: timeline.last_instant() for name, timeline in self._inputs.items()}
-        wanted = DerivedFrom(self._digest, {name: at for name, at in instants.items() if at is not None})
+        wanted = {name: at for name, at in instants.items() if at is not None}
         if self._waits(tuple(name for name, at in instants.items() if at is None)) or wanted == self._of:
             return None
         with self._turns.take():
@@ -90,7 +80,7 @@ class DerivedTable(MadeTable):
         self._missing = missing
         return bool(missing)
 
-    def _brought(self, wanted: DerivedFrom, started: float) -> CommitReport | None:
+    def _brought(self, wanted: Mapping[str, str], started: float) -> CommitReport | None:
         stored = self._rows()
         rows = differences.writable(self._result(wanted), self._keys, stored.schema if stored else None)
         difference = differences.compare(rows, stored, self._keys)
@@ -101,18 +91,19 @@ class DerivedTable(MadeTable):
         self._of = wanted
         return None if commit is None else report(commit, difference.count, len(self._inputs), started)
 
-    def _result(self, wanted: DerivedFrom) -> DataFrame:
+    def _result(self, wanted: Mapping[str, str]) -> DataFrame:
         for name, path in self._source.tables.items():
-            as_of(self._spark, path, wanted.instants[name]).createOrReplaceTempView(name)
+            as_of(self._spark, path, wanted[name]).createOrReplaceTempView(name)
         try:
             with as_in_athena(self._spark):
                 return self._spark.sql(self._source.query)
         except (AnalysisException, ParseException) as error:
             raise JobError(f"the query can't be run: {first_line(error)}") from error
 
-    def _upsert(self, difference: Difference, wanted: DerivedFrom) -> Commit:
+    def _upsert(self, difference: Difference, wanted: Mapping[str, str]) -> Commit:
         # After a clock moves back, older rows must not win.
         read_ms = max(int(self._clock() * 1000), self._read_ms + 1)
-        commit = self._write(difference.to_write(read_ms), wanted.to_text(read_ms))
+        progress = json.dumps({"query": self._digest, "read_ms": read_ms, "tables": wanted}, sort_keys=True)
+        commit = self._write(difference.to_write(read_ms), progress)
         self._read_ms = read_ms
         return commit

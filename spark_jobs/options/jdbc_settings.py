@@ -111,9 +111,7 @@ class Accepted:
 
     driver: str = declare(f"{keys.JDBC_PREFIX}driver.class", default=DRIVER, words=(DRIVER,))
     incremental: str = declare(keys.JDBC_INCREMENTAL, unused="changes are always found, and only they are written")
-    fallback: str = declare(
-        keys.JDBC_FALLBACK, unused="everything is read anew where changes can't be told, and nowhere else"
-    )
+    fallback: str = declare(keys.JDBC_FALLBACK, unused="all is read again only where changes can't be detected")
     storage_level: str = declare(
         f"{keys.JDBC_PREFIX}storage.level", unused="a batch is kept in memory, and on disk where that lacks"
     )

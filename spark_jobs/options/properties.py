@@ -33,7 +33,7 @@ def parse(text: str) -> list[tuple[str, str]]:
 def load(path: str, read_text: Callable[[str], str], _within: tuple[str, ...] = ()) -> list[tuple[str, str]]:
     """Return the pairs of a file and of its `include=` files, relative to it; SettingsError for a cycle."""
     if path in _within:
-        raise SettingsError(f"--props {path}: includes itself by way of {' -> '.join(_within)}")
+        raise SettingsError(f"--props {path}: includes itself through {' -> '.join(_within)}")
     pairs: list[tuple[str, str]] = []
     for key, value in parse(read_text(path)):
         if key == "include":

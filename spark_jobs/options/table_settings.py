@@ -118,7 +118,7 @@ def _check_value(key: str, value: str) -> None:
         NUMBERS[key].read(key, value)
     if words := ("true", "false") if _FLAG.fullmatch(key) else WORDS.get(key):
         one_of(key, value, words)
-    if value.lower() != "false" and (reason := keys.refused("beside").get(key)):
+    if value.lower() != "false" and (reason := keys.refused("async").get(key)):
         raise SettingsError(f"{key}={value} isn't supported: {reason}")
 
 
@@ -229,7 +229,7 @@ def _key_fields(properties: Mapping[str, str], *, append_only: bool) -> tuple[st
     given = listed(properties.get(keys.RECORD_KEY, EVENT_ID))
     if given != (EVENT_ID,):
         raise SettingsError(
-            f"{keys.RECORD_KEY}={','.join(given)} contradicts {keys.APPEND_ONLY}=true, by which the job makes the key"
+            f"{keys.RECORD_KEY}={','.join(given)} contradicts {keys.APPEND_ONLY}=true: then the job makes the key"
         )
     return given
 
@@ -237,11 +237,9 @@ def _key_fields(properties: Mapping[str, str], *, append_only: bool) -> tuple[st
 def _truncate(options: Options, properties: Mapping[str, str], *, append_only: bool) -> str | None:
     given: str | None = declared_in(TableSettings)[keys.TRUNCATE].read(properties)
     if given and append_only:
-        raise SettingsError(
-            f"{keys.TRUNCATE}={given} contradicts {keys.APPEND_ONLY}=true, by which a TRUNCATE is a row"
-        )
+        raise SettingsError(f"{keys.TRUNCATE}={given} contradicts {keys.APPEND_ONLY}=true: then a TRUNCATE is a row")
     if given and options.ordering_field != LSN:
-        raise SettingsError(f"{keys.TRUNCATE}={given} needs --source-ordering-field {LSN}, by which it has its place")
+        raise SettingsError(f"{keys.TRUNCATE}={given} needs --source-ordering-field {LSN}, which gives it its place")
     return given
 
 

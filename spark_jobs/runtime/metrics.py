@@ -43,11 +43,11 @@ class CommitReport:
     late_files: int = 0
 
     def line(self) -> str:
-        return " ".join(f"{one.name}={_shown(getattr(self, one.name))}" for one in fields(self))
+        return " ".join(f"{one.name}={self._shown(one.name)}" for one in fields(self))
 
-
-def _shown(value: str | float | None) -> str:
-    return "-" if value is None else f"{value:.1f}" if isinstance(value, float) else str(value)
+    def _shown(self, name: str) -> str:
+        value = getattr(self, name)
+        return "-" if value is None else f"{value:.1f}" if name in DURATIONS.values() else str(value)
 
 
 INTERVAL_S = 60.0

@@ -151,7 +151,7 @@ def _keep(jvm: Any, name: str) -> None:
 TASKS = 2
 # Slots that large batches leave free. A small batch runs some ten tasks in turn: each would wait for a large one's end.
 SPARE = 2
-# While large batches work, a table commits only this often: each commit takes CPU from them, whatever its size.
+# While large batches work, a table commits only this often: each commit takes CPU from them, also a small one.
 PACE_SECONDS = 3.0
 
 

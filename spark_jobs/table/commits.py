@@ -136,15 +136,15 @@ class Carried:
 class Timeline:
     """The timeline of the table at `path`, which may not exist yet; each answer is read again."""
 
-    def __init__(self, hadoop: Hadoop, path: str, *, look_anew: Callable[[], None] = lambda: None) -> None:
-        """Calls `look_anew` before each look at the table: another writer may have changed what is remembered."""
+    def __init__(self, hadoop: Hadoop, path: str, *, forget: Callable[[], None] = lambda: None) -> None:
+        """Calls `forget` before each look: another writer may have changed what hadoop.remembering's layer knows."""
         self._hadoop = hadoop
         self._path = path
-        self._look_anew = look_anew
+        self._forget = forget
         self._newest_version = self._hudi_table_version()
 
     def exists(self) -> bool:
-        self._look_anew()
+        self._forget()
         return self._hadoop.exists(f"{self._path}/.hoodie/hoodie.properties")
 
     def last_instant(self) -> str | None:

@@ -195,7 +195,7 @@ class GlueSync:
     def _run(self) -> None:
         try:
             self._outcome = self.sync()
-        except Exception as error:  # noqa: BLE001  (whatever it is, ingestion goes on and the sync is tried again)
+        except Exception as error:  # noqa: BLE001  (ingestion goes on, and the sync is tried again)
             self._outcome = error
 
     def _finished(self) -> bool:

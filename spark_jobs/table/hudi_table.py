@@ -82,9 +82,9 @@ class HudiTable(Timeline):
     """One Hudi table, which may not exist yet."""
 
     def __init__(
-        self, spark: SparkSession, settings: TableSettings, *, look_anew: Callable[[], None] = lambda: None
+        self, spark: SparkSession, settings: TableSettings, *, forget: Callable[[], None] = lambda: None
     ) -> None:
-        super().__init__(Hadoop(spark), settings.base_path, look_anew=look_anew)
+        super().__init__(Hadoop(spark), settings.base_path, forget=forget)
         self._spark = spark
         self._settings = settings
         # Whether partition values are encoded; `check_layout` reads it from the table.

@@ -1,4 +1,4 @@
-"""A table that a job keeps: its claim, its newest commit, and what is reported besides its commits."""
+"""A table that a job keeps: its claim, its newest commit, and what is reported apart from its commits."""
 
 import threading
 import time
@@ -44,7 +44,7 @@ class KeptTable(ABC):
             stores.append(settings.source.root)
         self._spark = spark
         self._settings = settings
-        self._table = HudiTable(spark, settings.table, look_anew=remembering(Hadoop(spark), stores, shared.log))
+        self._table = HudiTable(spark, settings.table, forget=remembering(Hadoop(spark), stores, shared.log))
         self._log = shared.log
         self._claim = claim
         self._turns = shared.turns

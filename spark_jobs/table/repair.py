@@ -173,7 +173,7 @@ def take_back_doubled_buckets(timeline: Timeline, jvm: Any, path: str, client: C
         if newest is None or len(done) == _MOST_TAKEN_BACK or commits.SOURCE_KEY not in entries:
             raise JobError(
                 f"{path}: bucket {broken[0]} has two file groups, which Hudi can't write to; give another "
-                "--target-base-path with --ignore-checkpoint and load the table anew"
+                "--target-base-path with --ignore-checkpoint and load the table again"
             )
         with client(**_LISTED) as writing:
             writing.rollback(newest[0])

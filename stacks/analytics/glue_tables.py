@@ -7,7 +7,7 @@ from aws_cdk import aws_glue as glue
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from analytics.tables import LANDED, QUARANTINE, Columns, DeclaredTable
+from analytics.tables import LANDED, Columns, DeclaredTable
 from settings.environment import Environment
 from stacks.base import accept, bucket_arn, statement
 
@@ -41,11 +41,6 @@ def declare(
             ),
         ),
     )
-
-
-def quarantine(scope: Construct, environment: Environment, tables: Sequence[str]) -> None:
-    """Declare the table of the events that the jobs of `tables` have quarantined."""
-    declare(scope, "Quarantine", environment, QUARANTINE, environment.bucket_name("lake"), tables)
 
 
 def landed(scope: Construct, environment: Environment, topics: Sequence[str]) -> None:

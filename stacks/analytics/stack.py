@@ -6,19 +6,19 @@ first) and "Manage Lake Formation and Athena user permissions".
 """
 
 from collections.abc import Sequence
-from typing import Any
 
-from aws_cdk import CfnOutput, Stack
+from aws_cdk import CfnOutput
 from aws_cdk import aws_athena as athena
 from aws_cdk import aws_iam as iam
-from constructs import Construct, IConstruct
+from constructs import Construct
 
 from analytics.queries import NamedQuery, Queried, named_queries
+from analytics.tables import QUARANTINE
 from settings.environment import Environment
-from stacks.analytics.glue_tables import landed, quarantine, silver
+from stacks.analytics.glue_tables import declare, landed, silver
 from stacks.analytics.quicksight import QuickSight
-from stacks.base import accept, arn, bucket_arn, of_service, removal, statement
-from stacks.lake import LakeStack, TableGrants
+from stacks.base import EnvironmentStack, accept, arn, bucket_arn, of_service, removal, statement
+from stacks.lake import LakeStack, grant_tables
 
 # Athena user guide, "Athena engine version reference": the only version still offered that reads Hudi tables.
 ENGINE = "Athena engine version 3"
@@ -53,17 +53,17 @@ _READ_TABLES = (
 _WRITE_RESULTS = ("s3:AbortMultipartUpload", "s3:GetObject", "s3:ListMultipartUploadParts", "s3:PutObject")
 
 
-class AnalyticsStack(Stack):
+class AnalyticsStack(EnvironmentStack):
     """Athena's workgroup, named queries and analysts' policy; QuickSight if the environment names a principal."""
 
-    def __init__(self, scope: Construct, id_: str, *, environment: Environment, lake: LakeStack, **kwargs: Any) -> None:
-        super().__init__(scope, id_, **kwargs)
-        self._environment = environment
+    def __init__(self, scope: Construct, environment: Environment, lake: LakeStack) -> None:
+        super().__init__(scope, "analytics", environment)
         self._settings = environment.analytics
         self._readers = LakeReaders(self, "Readers", environment=environment)
         self.workgroup = self._workgroup()
         captured = _queried(environment)
-        quarantine(self, environment, [each.table for each in captured])
+        lake_tables = [each.table for each in captured]
+        declare(self, "Quarantine", environment, QUARANTINE, environment.bucket_name("lake"), lake_tables)
         if topics := [table.topic for table in captured if table.topic]:
             landed(Construct(self, "Landed"), environment, topics)
         queries = named_queries(environment.lake.database, captured)
@@ -81,7 +81,6 @@ class AnalyticsStack(Stack):
         CfnOutput(self, "AnalystPolicyArn", value=policy.managed_policy_arn)
 
     def _workgroup(self) -> athena.CfnWorkGroup:
-        """What clients can't change: result location, encryption, and the limit on data read per query."""
         group = athena.CfnWorkGroup
         workgroup = athena.CfnWorkGroup(
             self,
@@ -108,7 +107,6 @@ class AnalyticsStack(Stack):
         return workgroup
 
     def _named_query(self, scope: Construct, query: NamedQuery) -> None:
-        """A saved query in the console. Its `?` parameters are given at run time."""
         given = "; ".join(f"? is {each.description}, such as {each.example}" for each in query.parameters)
         athena.CfnNamedQuery(
             scope,
@@ -127,9 +125,8 @@ class AnalyticsStack(Stack):
             "Analyst",
             managed_policy_name=f"{self._environment.prefix}-analyst",
             description=f"Queries of {self._environment.prefix} in Athena",
-            statements=self._readers.statements(),
         )
-        self._readers.accept_on(policy)
+        self._readers.let_read(policy)
         self._readers.grant_by_lake_formation(self._settings.lake_formation_readers)
         return policy
 
@@ -140,9 +137,7 @@ class AnalyticsStack(Stack):
             assumed_by=iam.ServicePrincipal("quicksight.amazonaws.com"),
             description=f"QuickSight's queries of {self._environment.prefix}",
         )
-        for each in self._readers.statements():
-            role.add_to_policy(each)
-        self._readers.accept_on(role)
+        self._readers.let_read(role)
         self._readers.grant_by_lake_formation([role.role_arn])
         QuickSight(
             self,
@@ -184,39 +179,31 @@ class LakeReaders(Construct):
         self._lake = bucket_arn(self, environment.bucket_name("lake"))
         self._results_bucket = bucket_arn(self, environment.bucket_name("results"))
 
-    def statements(self) -> list[iam.PolicyStatement]:
-        """Return a query's rights: workgroup, catalogue, table files and result location."""
-        return [
+    def let_read(self, holder: iam.Role | iam.ManagedPolicy) -> None:
+        """Add a query's rights: workgroup, catalogue, table files and result location."""
+        add = holder.add_to_policy if isinstance(holder, iam.Role) else holder.add_statements
+        for each in (
             statement(*of_service("athena", _RUN), on=arn(self, "athena", f"workgroup/{self._workgroup}")),
             statement(*of_service("athena", _LOOK_UP), on=arn(self, "athena", "datacatalog/AwsDataCatalog")),
             statement("glue:GetDatabase", on=[arn(self, "glue", name) for name in ("catalog", "database/default")]),
             statement("s3:GetBucketLocation", "s3:ListBucket", on=[self._lake, self._results_bucket]),
             statement("s3:ListBucketMultipartUploads", on=self._results_bucket),
-            *(each for each, _ in self._wide()),
-        ]
-
-    def accept_on(self, holder: IConstruct) -> None:
-        """Accept, with reasons, the statements that name no single resource."""
+        ):
+            add(each)
         for each, reason in self._wide():
+            add(each)
             accept(holder, each, reason=reason)
 
     def grant_by_lake_formation(self, readers: Sequence[str]) -> None:
         """Let roles or users, by ARN, read the tables if Lake Formation controls them; otherwise do nothing."""
         if not self._lake_formation:
             return
-        first = len(self.node.children)
-        for number, reader in enumerate(readers, first):
-            TableGrants(
-                self,
-                f"Reader{number}",
-                principal=reader,
-                database=self._database,
-                on_database=["DESCRIBE"],
-                on_tables=["DESCRIBE", "SELECT"],
-            )
+        for number, reader in enumerate(readers, len(self.node.children)):
+            scope, on_tables = Construct(self, f"Reader{number}"), ("DESCRIBE", "SELECT")
+            grant_tables(scope, reader, self._database, on_database=["DESCRIBE"], on_tables=on_tables)
 
     def _wide(self) -> list[tuple[iam.PolicyStatement, str]]:
-        """Statements that name no single resource, each with its reason."""
+        """Return the statements that name no single resource, each with its reason."""
         names = ("catalog", f"database/{self._database}", f"table/{self._database}/*")
         tables = [arn(self, "glue", name) for name in names]
         found = [
@@ -230,7 +217,7 @@ class LakeReaders(Construct):
             ),
             (
                 statement(*_WRITE_RESULTS, on=f"{self._results_bucket}/{_RESULTS}*"),
-                "The results of the workgroup's queries, which Athena writes with the rights of whoever asks.",
+                "The results of the workgroup's queries, which Athena writes with the rights of the one who asks.",
             ),
             (
                 statement(*of_service("athena", _CHOOSE), on="*"),

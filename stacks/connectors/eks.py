@@ -134,7 +134,6 @@ class EksConnectors(Construct):
         )
 
     def _destinations(self, spec: ConnectorSpec) -> Iterator[Destination]:
-        """The brokers, AWS services and, for a source, its database."""
         inside = self._environment.network.cidr
         yield Destination(cidr=inside, port=IAM_PORT)
         yield Destination(cidr=ANYWHERE, port=HTTPS)
@@ -147,7 +146,6 @@ class EksConnectors(Construct):
             yield Destination(cidr=inside, port=POSTGRESQL)
 
     def _open(self, database: DatabaseStack) -> Iterator[ec2.CfnSecurityGroupIngress]:
-        """Admit the pods to the brokers and to the environment's database."""
         pods = self._eks.security_group_id
         for name, group, port, what in (
             ("Brokers", self._streaming.security_group, IAM_PORT, "Kafka"),

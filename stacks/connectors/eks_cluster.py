@@ -6,9 +6,8 @@ rules.
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
-from aws_cdk import CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk import CfnOutput, Duration, RemovalPolicy
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
@@ -17,9 +16,20 @@ from constructs import Construct
 
 from settings.environment import Environment
 from settings.services import Eks
-from stacks.base import HTTPS, acknowledge, add_paused_output, allow, closed_group, encryption_key, log_group, statement
+from stacks.base import (
+    HTTPS,
+    EnvironmentStack,
+    acknowledge,
+    add_paused_output,
+    allow,
+    closed_group,
+    encryption_key,
+    log_group,
+    statement,
+)
 from stacks.connectors.manifests import NAMESPACE, PART_OF, Object
 from stacks.connectors.roles import pod_identity
+from stacks.network import NetworkStack
 from stacks.paused import Paused
 from stacks.provider import HandlerProvider
 
@@ -52,11 +62,7 @@ EVERYTHING = "AmazonEKSClusterAdminPolicy"
 DEPLOYERS, WATCHERS = "cdc-lake-deployers", "cdc-lake-watchers"
 _ALL = ["create", "delete", "get", "list", "patch", "update"]
 _DEPLOYING = (
-    (
-        "",
-        ["configmaps", "serviceaccounts", "services"],
-        _ALL,
-    ),
+    ("", ["configmaps", "serviceaccounts", "services"], _ALL),
     ("apps", ["deployments"], _ALL),
     ("autoscaling", ["horizontalpodautoscalers"], _ALL),
     ("networking.k8s.io", ["networkpolicies"], _ALL),
@@ -73,31 +79,21 @@ _WATCHING = (
 )
 
 
-class KubernetesStack(Stack):
+class KubernetesStack(EnvironmentStack):
     """The cluster, the access to it, and its pods' logs.
 
     `security_group_id` belongs to nodes and pods, `handler_access` to callers of the Kubernetes API.
     """
 
     def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        environment: Environment,
-        settings: Eks,
-        vpc: ec2.IVpc,
-        vpn_access: ec2.ISecurityGroup,
-        paused: Paused = Paused.NOTHING,
-        **kwargs: Any,
+        self, scope: Construct, environment: Environment, settings: Eks, network: NetworkStack, paused: Paused
     ) -> None:
-        super().__init__(scope, id_, **kwargs)
-        self._environment = environment
+        super().__init__(scope, "kubernetes", environment)
         self.settings = settings
-        self._vpc = vpc
+        self._vpc = network.vpc
         self.name = environment.prefix
         self.handler_access = self._handler_access()
-        self.cluster = self._cluster(self._api_access(vpn_access))
+        self.cluster = self._cluster(self._api_access(network.vpn_access))
         self.security_group_id = self.cluster.cluster_security_group_id
         self._administrators()
         self._addons(run=not paused.leaves_out_all)
@@ -134,6 +130,9 @@ class KubernetesStack(Stack):
         # It encrypts only the cluster's own data, and is deleted with it.
         key = encryption_key(self, "Key", f"Kubernetes's secrets of {self.name}", RemovalPolicy.DESTROY)
         log = self._log("ControlPlaneLog", f"/aws/eks/{self.name}/cluster")
+        service = iam.ServicePrincipal("eks.amazonaws.com").with_session_tags()
+        nodes = iam.ServicePrincipal("ec2.amazonaws.com")
+        node_role = self._role("NodeRole", nodes, NODE_POLICIES, "EKS's own policies for nodes: to pull images.")
         cluster = eks.Cluster(
             self,
             "Cluster",
@@ -143,12 +142,12 @@ class KubernetesStack(Stack):
             vpc_subnets=[ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)],
             security_group=access,
             endpoint_access=self._endpoint(),
-            role=self._cluster_role(),
+            role=self._role("ClusterRole", service, CLUSTER_POLICIES, "EKS's own policies for a cluster in Auto Mode."),
             secrets_encryption_key=key,
             cluster_logging=list(LOGGED),
             bootstrap_cluster_creator_admin_permissions=False,
             default_capacity_type=eks.DefaultCapacityType.AUTOMODE,
-            compute=eks.ComputeConfig(node_pools=NODE_POOLS, node_role=self._node_role()),
+            compute=eks.ComputeConfig(node_pools=NODE_POOLS, node_role=node_role),
         )
         # EKS would create the group itself, without expiry.
         cluster.node.add_dependency(log)
@@ -161,21 +160,12 @@ class KubernetesStack(Stack):
         return cluster
 
     def _endpoint(self) -> eks.EndpointAccess:
-        """Inside the VPC; from outside only for addresses that the environment names."""
         if not self.settings.endpoint_cidrs:
             return eks.EndpointAccess.PRIVATE
         return eks.EndpointAccess.PUBLIC_AND_PRIVATE.only_from(*self.settings.endpoint_cidrs)
 
     def _log(self, id_: str, name: str) -> logs.LogGroup:
         return log_group(self, id_, self._environment, self._environment.connectors.log_retention_days, name=name)
-
-    def _cluster_role(self) -> iam.Role:
-        service = iam.ServicePrincipal("eks.amazonaws.com").with_session_tags()
-        return self._role("ClusterRole", service, CLUSTER_POLICIES, "EKS's own policies for a cluster in Auto Mode.")
-
-    def _node_role(self) -> iam.Role:
-        nodes = iam.ServicePrincipal("ec2.amazonaws.com")
-        return self._role("NodeRole", nodes, NODE_POLICIES, "EKS's own policies for nodes: to pull images.")
 
     def _role(self, id_: str, principal: iam.IPrincipal, policies: tuple[str, ...], reason: str) -> iam.Role:
         managed = [iam.ManagedPolicy.from_aws_managed_policy_name(name) for name in policies]
@@ -217,7 +207,6 @@ class KubernetesStack(Stack):
         eks.CfnAddon(self, "Cpu", addon_name=CPU_ADDON, cluster_name=self.cluster.cluster_name)
 
     def _shared(self) -> None:
-        """The namespace and its access rules, created by the only function with full access to the cluster."""
         provider = HandlerProvider(
             self,
             "Objects",

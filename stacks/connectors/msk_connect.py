@@ -20,10 +20,10 @@ from plugins.connector_names import GENERATION
 from plugins.releases.versions import Release
 from plugins.workers.connect_workers import properties_file
 from settings.environment import Environment
-from stacks.base import POSTGRESQL, arn, bucket_arn, let_in, let_out, log_group, of_service, statement
+from stacks.base import POSTGRESQL, arn, bucket_arn, let_in, log_group, of_service, statement
 from stacks.connectors.specs import ConnectorSpec, PipelineConnectors
 from stacks.database import DatabaseStack
-from stacks.preparation import destinations
+from stacks.preparation import Egress, destinations
 from stacks.provider import MODELS, HandlerProvider, role_of, scheduled_function
 from stacks.streaming import StreamingStack
 
@@ -43,7 +43,7 @@ IN_THE_CALLERS_NAME = (
 _TAGS = ("ListTagsForResource", "TagResource", "UntagResource")
 # What CreateConnector does in the caller's name, as the service authorization reference lists it. PutResourcePolicy is
 # missing on purpose: AWS would use it to let log delivery write to the group, and its holder may write any other policy
-# of the account. The stack writes that policy itself (msk_connect.py); the CloudWatch Logs user guide ("Logs sent to
+# of the account. The stack writes that policy itself; the CloudWatch Logs user guide ("Logs sent to
 # CloudWatch Logs") requires the right only of callers who must write the policy.
 _NETWORK = ("CreateNetworkInterface", "DescribeSecurityGroups", "DescribeSubnets", "DescribeVpcs")
 _DELIVERY = ("CreateLogDelivery", "DeleteLogDelivery", "GetLogDelivery", "ListLogDeliveries", "UpdateLogDelivery")
@@ -51,7 +51,10 @@ _LOGS = ("DescribeLogGroups", "DescribeResourcePolicies")
 
 
 class MskConnect:
-    """Creates pipelines' connectors in a stack, and opens their paths to the databases."""
+    """Creates pipelines' connectors in a stack, and opens their paths to the databases.
+
+    The names of plugins and connectors begin with the environment's prefix.
+    """
 
     def __init__(
         self,
@@ -71,13 +74,22 @@ class MskConnect:
         self._names = [name for pipeline in pipelines for name in (pipeline.source.name, pipeline.sink.name)]
         self._artefacts = artefacts
         self._log_group = _worker_log(stack, environment)
-        providers = ConnectorProviders(stack, "Providers", environment=environment)
-        self._plugins = providers.plugin
+        providers, journal = Construct(stack, "Providers"), environment.bucket_name("artefacts")
+        self._plugins = HandlerProvider(
+            providers,
+            "Plugin",
+            module="connector_plugin",
+            timeout=Duration.minutes(10),
+            memory_size=1_024,
+            ephemeral_storage_size=Size.gibibytes(2),
+            rights={OWN_NAMES: self._plugin_rights(journal)},
+            journal=journal,
+        )
         if pipelines:
-            self._connectors = providers.connector(
-                role_arns=[role.arn for each in pipelines for role in (each.source_role, each.sink_role)],
-                log_group_arn=self._log_group.log_group_arn,
-                names=self._names,
+            roles = [role.arn for each in pipelines for role in (each.source_role, each.sink_role)]
+            rights = {OWN_NAMES: self._connector_rights(), IN_THE_CALLERS_NAME: self._passing_rights(roles)}
+            self._connectors = HandlerProvider(
+                providers, "Connector", module="connector", rights=rights, journal=journal
             )
             self._open(database)
 
@@ -135,7 +147,6 @@ class MskConnect:
         policy.add_metadata("cfn-lint", {"config": {"ignore_checks": ["W3037"]}})
 
     def _plugin(self, id_: str, spec: ConnectorSpec) -> dict[str, str]:
-        """Pack releases and resources into a plugin; return the connector's reference to it."""
         _warn_of_unpinned(self._stack, spec.releases)
         resources = spec.certificates | spec.classes
         request: dict[str, object] = {
@@ -149,7 +160,6 @@ class MskConnect:
         return {"customPluginArn": plugin.get_att_string("Arn"), "revision": plugin.get_att_string("Revision")}
 
     def _cluster(self) -> dict[str, object]:
-        """How the connectors reach Kafka: IAM over TLS, in the brokers' security group."""
         return {
             "kafkaCluster": {
                 "apacheKafkaCluster": {
@@ -174,14 +184,6 @@ class MskConnect:
         External databases admit this security group themselves.
         """
         brokers, cluster = self._streaming.security_group, database.security_group
-        let_out(
-            self._stack,
-            "ConnectorsToDatabase",
-            of=brokers,
-            group_id=cluster.security_group_id,
-            port=POSTGRESQL,
-            description="PostgreSQL",
-        )
         let_in(
             self._stack,
             "DatabaseFromConnectors",
@@ -190,19 +192,66 @@ class MskConnect:
             port=POSTGRESQL,
             description="PostgreSQL from the connectors",
         )
-        outside = destinations(self._environment)
-        for way in outside:
-            let_out(
-                self._stack,
-                way.id,
-                of=brokers,
-                group_id=way.security_group,
-                cidr=way.cidr,
-                port=way.port,
-                description="PostgreSQL of an outside database",
-            )
-        if outside:
+        own = Egress(port=POSTGRESQL, security_group=cluster.security_group_id)
+        ways = {"ConnectorsToDatabase": (own, "PostgreSQL")}
+        if outside := destinations(self._environment):
+            ways |= {way.id: (way, "PostgreSQL of an outside database") for way in outside}
             CfnOutput(self._stack, "ClientSecurityGroup", value=brokers.security_group_id)
+        for id_, (way, description) in ways.items():
+            # In this stack: a rule in the brokers' stack would make it depend on this one.
+            ec2.CfnSecurityGroupEgress(
+                self._stack,
+                id_,
+                group_id=brokers.security_group_id,
+                destination_security_group_id=way.security_group,
+                cidr_ip=way.cidr,
+                ip_protocol="tcp",
+                from_port=way.port,
+                to_port=way.port,
+                description=description,
+            )
+
+    def _plugin_rights(self, bucket: str) -> list[iam.PolicyStatement]:
+        prefix = self._environment.prefix
+        name, keys = bucket_arn(self._stack, bucket), f"{PLUGIN_KEYS}{prefix}-*"
+        objects = ("GetObject", "GetObjectVersion", "PutObject", "AbortMultipartUpload", "DeleteObjectVersion")
+        return [
+            statement("kafkaconnect:ListCustomPlugins", "kafkaconnect:ListConnectors", on="*"),
+            _creating("CreateCustomPlugin"),
+            self._on(f"custom-plugin/{prefix}-*/*", "DescribeCustomPlugin", "DeleteCustomPlugin", *_TAGS),
+            statement(*of_service("s3", objects), on=f"{name}/{keys}"),
+            statement("s3:ListBucket", "s3:ListBucketVersions", on=name, when={"StringLike": {"s3:prefix": keys}}),
+        ]
+
+    def _connector_rights(self) -> list[iam.PolicyStatement]:
+        prefix = self._environment.prefix
+        actions = ("DescribeConnector", "UpdateConnector", "DeleteConnector", "ListConnectorOperations", *_TAGS)
+        return [
+            statement("kafkaconnect:ListConnectors", on="*"),
+            _creating("CreateConnector"),
+            *(self._on(f"connector/{name}/*", *actions) for name in self._names),
+            *(self._on(f"connector-operation/{name}/*", "DescribeConnectorOperation") for name in self._names),
+            self._on(f"custom-plugin/{prefix}-*/*", "DescribeCustomPlugin", "UpdateConnector"),
+            self._on(f"worker-configuration/{prefix}-*/*", "DescribeWorkerConfiguration", "UpdateConnector"),
+            # The group's ARN ends in `:*`, so it covers the group and its streams.
+            statement("logs:DescribeLogStreams", "logs:GetLogEvents", on=self._log_group.log_group_arn),
+        ]
+
+    def _passing_rights(self, role_arns: Sequence[str]) -> list[iam.PolicyStatement]:
+        stack, service = self._stack, "kafkaconnect.amazonaws.com"
+        linked = f"arn:{stack.partition}:iam::{stack.account}:role/aws-service-role/{service}/AWSServiceRoleFor*"
+        return [
+            statement("iam:PassRole", on=role_arns, when={"StringEquals": {"iam:PassedToService": service}}),
+            statement("iam:CreateServiceLinkedRole", on=linked, when={"StringEquals": {"iam:AWSServiceName": service}}),
+            # CreateNetworkInterface supports resources, but MSK Connect calls it under its own role: AWS doesn't
+            # document what the caller needs, on which resources. The others only read.
+            statement(*of_service("ec2", _NETWORK), on="*"),
+            # A log delivery is no IAM resource: these actions support only `*`, as in the user guide.
+            statement(*of_service("logs", (*_DELIVERY, *_LOGS)), on="*"),
+        ]
+
+    def _on(self, resource: str, *actions: str) -> iam.PolicyStatement:
+        return statement(*of_service("kafkaconnect", actions), on=arn(self._stack, "kafkaconnect", resource))
 
 
 def _worker_log(stack: Stack, environment: Environment) -> logs.LogGroup:
@@ -241,7 +290,6 @@ def _worker_configuration(stack: Stack, id_: str, spec: ConnectorSpec) -> kafkac
 
 
 def _warn_of_unpinned(stack: Stack, releases: Sequence[Release]) -> None:
-    """Warn of a release without a checksum: it may appear in a template, but isn't deployed."""
     for release in releases:
         if not release.pinned:
             Annotations.of(stack).add_warning_v2(
@@ -249,78 +297,6 @@ def _warn_of_unpinned(stack: Stack, releases: Sequence[Release]) -> None:
                 f"plugins/releases/versions.toml has no SHA-256 for {release.file}, and the deployment will refuse "
                 "it: run `./lake dev lock plugins`",
             )
-
-
-class ConnectorProviders(Construct):
-    """Providers of an environment's plugins and connectors, whose names begin with its prefix."""
-
-    def __init__(self, scope: Construct, id_: str, *, environment: Environment) -> None:
-        super().__init__(scope, id_)
-        self._prefix = environment.prefix
-        self._bucket = environment.bucket_name("artefacts")
-        self.plugin = HandlerProvider(
-            self,
-            "Plugin",
-            module="connector_plugin",
-            timeout=Duration.minutes(10),
-            memory_size=1_024,
-            ephemeral_storage_size=Size.gibibytes(2),
-            rights={OWN_NAMES: [*self._plugin_rights(), *self._archive_rights(f"{PLUGIN_KEYS}{self._prefix}-*")]},
-            journal=self._bucket,
-        )
-
-    def connector(self, *, role_arns: Sequence[str], log_group_arn: str, names: Sequence[str]) -> HandlerProvider:
-        """Create the provider of the connectors `names`, which use these roles and log to this group."""
-        # The group's ARN ends in `:*`, so it covers the group and its streams.
-        reading_logs = statement("logs:DescribeLogStreams", "logs:GetLogEvents", on=log_group_arn)
-        rights = {
-            OWN_NAMES: [*self._connector_rights(names), reading_logs],
-            IN_THE_CALLERS_NAME: self._passing_rights(role_arns),
-        }
-        return HandlerProvider(self, "Connector", module="connector", rights=rights, journal=self._bucket)
-
-    def _plugin_rights(self) -> list[iam.PolicyStatement]:
-        return [
-            statement("kafkaconnect:ListCustomPlugins", "kafkaconnect:ListConnectors", on="*"),
-            _creating("CreateCustomPlugin"),
-            self._on(f"custom-plugin/{self._prefix}-*/*", "DescribeCustomPlugin", "DeleteCustomPlugin", *_TAGS),
-        ]
-
-    def _connector_rights(self, names: Sequence[str]) -> list[iam.PolicyStatement]:
-        actions = ("DescribeConnector", "UpdateConnector", "DeleteConnector", "ListConnectorOperations", *_TAGS)
-        return [
-            statement("kafkaconnect:ListConnectors", on="*"),
-            _creating("CreateConnector"),
-            *(self._on(f"connector/{name}/*", *actions) for name in names),
-            *(self._on(f"connector-operation/{name}/*", "DescribeConnectorOperation") for name in names),
-            self._on(f"custom-plugin/{self._prefix}-*/*", "DescribeCustomPlugin", "UpdateConnector"),
-            self._on(f"worker-configuration/{self._prefix}-*/*", "DescribeWorkerConfiguration", "UpdateConnector"),
-        ]
-
-    def _passing_rights(self, role_arns: Sequence[str]) -> list[iam.PolicyStatement]:
-        stack = Stack.of(self)
-        service = "kafkaconnect.amazonaws.com"
-        linked = f"arn:{stack.partition}:iam::{stack.account}:role/aws-service-role/{service}/AWSServiceRoleFor*"
-        return [
-            statement("iam:PassRole", on=role_arns, when={"StringEquals": {"iam:PassedToService": service}}),
-            statement("iam:CreateServiceLinkedRole", on=linked, when={"StringEquals": {"iam:AWSServiceName": service}}),
-            # CreateNetworkInterface supports resources, but MSK Connect calls it under its own role: AWS doesn't
-            # document what the caller needs, on which resources. The others only read.
-            statement(*of_service("ec2", _NETWORK), on="*"),
-            # A log delivery is no IAM resource: these actions support only `*`, as in the user guide.
-            statement(*of_service("logs", (*_DELIVERY, *_LOGS)), on="*"),
-        ]
-
-    def _on(self, resource: str, *actions: str) -> iam.PolicyStatement:
-        return statement(*of_service("kafkaconnect", actions), on=arn(self, "kafkaconnect", resource))
-
-    def _archive_rights(self, keys: str) -> list[iam.PolicyStatement]:
-        objects = ("GetObject", "GetObjectVersion", "PutObject", "AbortMultipartUpload", "DeleteObjectVersion")
-        bucket = bucket_arn(self, self._bucket)
-        return [
-            statement(*of_service("s3", objects), on=f"{bucket}/{keys}"),
-            statement("s3:ListBucket", "s3:ListBucketVersions", on=bucket, when={"StringLike": {"s3:prefix": keys}}),
-        ]
 
 
 def _creating(action: str) -> iam.PolicyStatement:

@@ -18,7 +18,6 @@ from stacks.base import source_value
 from stacks.connectors.manifests import NAMESPACE
 from stacks.connectors.roles import ConnectorRole, msk_connect, pod_identity
 from stacks.database import DatabaseStack
-from stacks.pipeline_names import construct_id
 from stacks.streaming import StreamingStack
 
 # The sink's exactly-once bookkeeping, in the landing bucket next to the objects.
@@ -63,22 +62,20 @@ class PipelineConnectors:
         self._stack = stack
         self._environment = environment
         self._pipeline = pipeline
-        self._database = database
         self._streaming = streaming
+        self._secret = database.connector_secrets[pipeline.name]
+        self._salt = database.salts.get(pipeline.name)
+        self.name = pipeline.name
         self.source = source_settings(environment, pipeline)
         self.sink = sink_settings(environment, pipeline)
         # Both connectors need them before they start: neither creates one, and a sink fails without its own.
         self.topics = topics(environment, pipeline)
         # Known to CloudFormation at deployment.
-        self.generation = self._source_value("generation")
+        self.generation = source_value(stack, environment, pipeline, "generation")
         self.source_role, self.sink_role = self._source_role(), self._sink_role()
 
-    @property
-    def name(self) -> str:
-        return self._pipeline.name
-
     def id(self, id_: str) -> str:
-        return construct_id(self._pipeline, id_)
+        return self._pipeline.construct_id(id_)
 
     def source_spec(self) -> ConnectorSpec:
         versions = load_versions()
@@ -89,7 +86,14 @@ class PipelineConnectors:
             certificates=root_certificate(self._environment, self._pipeline),
             reads=self._pipeline,
             configuration=self._source_configuration(),
-            worker_properties=self._source_worker(),
+            worker_properties={
+                **CONVERTERS,
+                "config.providers": "secretsmanager",
+                "config.providers.secretsmanager.class": SECRETS_PROVIDER,
+                "config.providers.secretsmanager.param.region": self._stack.region,
+                # A new topic per generation of the source: a recreated slot doesn't match the old slot's offsets.
+                "offset.storage.topic": offset_topic(self.source.name, GENERATION),
+            },
             role=self.source_role,
             capacity=self._pipeline.source,
             generation=self.generation,
@@ -104,6 +108,16 @@ class PipelineConnectors:
         ordinary = any(table.how == "log" for table in self._pipeline.captured.tables)
         return resources(*OF_SOURCES, UTF8_ONLY) if ordinary else resources(UTF8_ONLY)
 
+    def _source_configuration(self) -> dict[str, str]:
+        password = f"${{secretsmanager:{self._secret.secret_name}:password}}"
+        configuration = source_connector(self.source) | {"database.password": password}
+        if self._pipeline.database is None:
+            host = source_value(self._stack, self._environment, self._pipeline, "host")
+            configuration["database.hostname"] = host
+        if self._salt:
+            configuration = salted(configuration, f"${{secretsmanager:{self._salt.secret_name}:{SALT_KEY}}}")
+        return self._checked(configuration | self._pipeline.source.configuration)
+
     def sink_spec(self) -> ConnectorSpec:
         return ConnectorSpec(
             name=self.sink.name,
@@ -116,23 +130,16 @@ class PipelineConnectors:
             generation=self.generation,
         )
 
-    def _role(self, id_: str, connector: str, access: Sequence[Grant]) -> ConnectorRole:
-        on_eks = self._environment.eks is not None
-        pods = pod_identity(self._environment.prefix, NAMESPACE, connector)
-        worn_by = pods if on_eks else msk_connect(self._stack, connector)
-        return ConnectorRole(self._stack, self.id(id_), access=access, streaming=self._streaming, worn_by=worn_by)
-
-    def _worker(self, connector: str, offsets: str) -> tuple[Grant, ...] | None:
-        """Access that our own workers need for themselves; None on MSK Connect."""
-        return own_worker_access(connector, offsets) if self._environment.eks else None
+    def _checked(self, configuration: dict[str, str]) -> dict[str, str]:
+        """Validate the worker's charset if we don't start its JVM ourselves."""
+        return configuration if self._environment.eks else only_in_utf8(configuration)
 
     def _source_role(self) -> ConnectorRole:
         name = self.source.name
         access = source_access(self.source, worker=self._worker(name, offset_topic(name, "*")))
         role = self._role("SourceRole", name, access)
-        role.may_read_secret(self._database.connector_secrets[self.name])
-        if salt := self._database.salts.get(self.name):
-            role.may_read_secret(salt)
+        for secret in filter(None, (self._secret, self._salt)):
+            role.may_read_secret(secret)
         return role
 
     def _sink_role(self) -> ConnectorRole:
@@ -142,29 +149,13 @@ class PipelineConnectors:
         role.may_write_objects(self.sink.bucket, [self.sink.prefix, *SINK_BOOKKEEPING])
         return role
 
-    def _source_worker(self) -> dict[str, str]:
-        provider = {
-            "config.providers": "secretsmanager",
-            "config.providers.secretsmanager.class": SECRETS_PROVIDER,
-            "config.providers.secretsmanager.param.region": self._stack.region,
-        }
-        # A new topic per generation of the source: a recreated slot doesn't match the old slot's offsets.
-        return CONVERTERS | provider | {"offset.storage.topic": offset_topic(self.source.name, GENERATION)}
+    def _worker(self, connector: str, offsets: str) -> tuple[Grant, ...] | None:
+        """Access that our own workers need for themselves; None on MSK Connect."""
+        return own_worker_access(connector, offsets) if self._environment.eks else None
 
-    def _source_value(self, name: str) -> str:
-        return source_value(self._stack, self._environment, self._pipeline, name)
-
-    def _source_configuration(self) -> dict[str, str]:
-        outside = self._pipeline.database
-        secret = outside.secret_name if outside else self._database.connector_secrets[self.name].secret_name
-        addresses = {"database.password": f"${{secretsmanager:{secret}:password}}"}
-        if outside is None:
-            addresses["database.hostname"] = self._source_value("host")
-        configuration = source_connector(self.source) | addresses
-        if salt := self._database.salts.get(self.name):
-            configuration = salted(configuration, f"${{secretsmanager:{salt.secret_name}:{SALT_KEY}}}")
-        return self._checked(configuration | self._pipeline.source.configuration)
-
-    def _checked(self, configuration: dict[str, str]) -> dict[str, str]:
-        """Validate the worker's charset if we don't start its JVM ourselves."""
-        return configuration if self._environment.eks else only_in_utf8(configuration)
+    def _role(self, id_: str, connector: str, access: Sequence[Grant]) -> ConnectorRole:
+        if self._environment.eks:
+            worn_by = pod_identity(self._environment.prefix, NAMESPACE, connector)
+        else:
+            worn_by = msk_connect(self._stack, connector)
+        return ConnectorRole(self._stack, self.id(id_), access=access, streaming=self._streaming, worn_by=worn_by)

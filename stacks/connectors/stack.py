@@ -2,19 +2,19 @@
 
 from typing import Any
 
-from aws_cdk import Annotations, CfnOutput, CustomResource, Stack
-from aws_cdk import aws_ec2 as ec2
+from aws_cdk import Annotations, CfnOutput, CustomResource
 from constructs import Construct
 
 from settings.environment import Environment
-from stacks.base import add_paused_output
+from stacks.base import EnvironmentStack, add_paused_output
 from stacks.connectors.eks import EksConnectors
 from stacks.connectors.eks_cluster import KubernetesStack
 from stacks.connectors.msk_connect import MskConnect
 from stacks.connectors.specs import PipelineConnectors
-from stacks.connectors.topics import PipelineTopics
+from stacks.connectors.topics import pipeline_topics
 from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
+from stacks.network import NetworkStack
 from stacks.paused import Paused
 from stacks.streaming import StreamingStack
 
@@ -22,7 +22,7 @@ from stacks.streaming import StreamingStack
 Platform = MskConnect | EksConnectors
 
 
-class ConnectorsStack(Stack):
+class ConnectorsStack(EnvironmentStack):
     """Plugins, worker configurations, roles and connectors; plugins and connectors are custom resources.
 
     With `kubernetes`, that cluster runs the connectors, each on its own workers; otherwise MSK Connect does.
@@ -33,47 +33,40 @@ class ConnectorsStack(Stack):
     def __init__(
         self,
         scope: Construct,
-        id_: str,
-        *,
         environment: Environment,
-        vpc: ec2.IVpc,
+        network: NetworkStack,
+        *,
         database: DatabaseStack,
         streaming: StreamingStack,
         lake: LakeStack,
-        paused: Paused = Paused.NOTHING,
-        kubernetes: KubernetesStack | None = None,
-        **kwargs: Any,
+        kubernetes: KubernetesStack | None,
+        paused: Paused,
     ) -> None:
-        super().__init__(scope, id_, **kwargs)
+        super().__init__(scope, "connectors", environment)
         self._paused = paused
         shared: dict[str, Any] = {"environment": environment, "database": database, "streaming": streaming}
         self.pipelines = [PipelineConnectors(self, pipeline=pipeline, **shared) for pipeline in environment.streamed]
         platform: Platform
         if kubernetes is None:
             artefacts = lake.artefacts.bucket_name
-            platform = MskConnect(self, pipelines=self.pipelines, artefacts=artefacts, vpc=vpc, **shared)
+            platform = MskConnect(self, pipelines=self.pipelines, artefacts=artefacts, vpc=network.vpc, **shared)
         else:
-            platform = EksConnectors(self, "Kubernetes", cluster=kubernetes, vpc=vpc, **shared)
+            platform = EksConnectors(self, "Kubernetes", cluster=kubernetes, vpc=network.vpc, **shared)
         if self.pipelines:
-            topics = self._topics(environment, streaming, vpc)
+            topics = pipeline_topics(
+                Construct(self, "Topics"),
+                self.pipelines,
+                streaming=streaming,
+                journal=environment.bucket_name("artefacts"),
+                vpc=network.vpc,
+                paused=paused,
+            )
             for pipeline in self.pipelines:
-                self._connectors(pipeline, platform, topics.ready[pipeline.name])
+                self._connectors(pipeline, platform, topics[pipeline.name])
             platform.look_after()
         add_paused_output(self, paused)
 
-    def _topics(self, environment: Environment, streaming: StreamingStack, vpc: ec2.IVpc) -> PipelineTopics:
-        return PipelineTopics(
-            self,
-            "Topics",
-            pipelines=self.pipelines,
-            streaming=streaming,
-            journal=environment.bucket_name("artefacts"),
-            vpc=vpc,
-            paused=self._paused,
-        )
-
     def _connectors(self, pipeline: PipelineConnectors, platform: Platform, topics: CustomResource) -> None:
-        """Create a pipeline's topics, then its source, then its sink."""
         reads, lands = not self._paused.leaves_out_sources, not self._paused.leaves_out_all
         source = platform.connector(pipeline.id("Source"), pipeline.source_spec(), runs=reads)
         sink = platform.connector(pipeline.id("Sink"), pipeline.sink_spec(), runs=lands)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from aws_cdk import Duration
+from aws_cdk import CustomResource, Duration
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
@@ -21,64 +21,60 @@ PATIENCE = Duration.minutes(15)
 CLUSTER = "AWS chooses the cluster's uuid, and its name is unique by itself; topics and group are named in full."
 
 
-class PipelineTopics(Construct):
-    """All pipelines' topics, and their sinks' groups with first offsets. Connectors wait for `ready`.
+def pipeline_topics(
+    scope: Construct,
+    pipelines: Sequence[PipelineConnectors],
+    *,
+    streaming: StreamingStack,
+    journal: str,
+    vpc: ec2.IVpc,
+    paused: Paused,
+) -> dict[str, CustomResource]:
+    """Create all pipelines' topics, and their sinks' groups with first offsets: custom resources, by pipeline.
 
-    `ready` are the custom resources, by pipeline; `journal` is the bucket in which the handler's requests record what
-    they have begun. One handler creates all of them, with rights to these only.
+    Connectors must wait for them. One handler creates all of them, with rights to these only; `journal` is the bucket
+    in which its requests record what they have begun.
     """
-
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        pipelines: Sequence[PipelineConnectors],
-        streaming: StreamingStack,
-        journal: str,
-        vpc: ec2.IVpc,
-        paused: Paused,
-    ) -> None:
-        super().__init__(scope, id_)
-        access = self._access(streaming, vpc)
-        grants = [grant for each in pipelines for grant in topics_access(of_generation(each.topics, "*"), each.sink)]
-        provider = HandlerProvider(
-            self,
-            "Provider",
-            module="topics",
-            runtime=NEWER_RUNTIME,
-            layers=[layer_version(self, "KafkaClient", KAFKA, f"{KAFKA.name} as requirements.txt pins them")],
-            vpc=vpc,
-            security_groups=[access],
-            variables={"DEADLINE_SECONDS": f"{PATIENCE.to_seconds():.0f}"},
-            rights={CLUSTER: kafka_statements(self, grants, streaming)},
-            journal=journal,
+    access = _access(scope, streaming, vpc)
+    grants = [grant for each in pipelines for grant in topics_access(of_generation(each.topics, "*"), each.sink)]
+    provider = HandlerProvider(
+        scope,
+        "Provider",
+        module="topics",
+        runtime=NEWER_RUNTIME,
+        layers=[layer_version(scope, "KafkaClient", KAFKA, f"{KAFKA.name} as requirements.txt pins them")],
+        vpc=vpc,
+        security_groups=[access],
+        variables={"DEADLINE_SECONDS": f"{PATIENCE.to_seconds():.0f}"},
+        rights={CLUSTER: kafka_statements(scope, grants, streaming)},
+        journal=journal,
+    )
+    # Kafka forgets the offsets of a group without members after a week (offsets.retention.minutes). This extra
+    # property makes the end of a pause an update, in which the handler sets such a group's first offsets again.
+    of_a_pause = {OUTPUT: paused.value} if paused.leaves_out_all else {}
+    return {
+        each.name: provider.resource(
+            scope, each.id("Topics"), "Topics", _request(each, streaming), after=[access], **of_a_pause
         )
-        # Kafka forgets the offsets of a group without members after a week (offsets.retention.minutes). This extra
-        # property makes the end of a pause an update, in which the handler sets such a group's first offsets again.
-        of_a_pause = {OUTPUT: paused.value} if paused.leaves_out_all else {}
-        self.ready = {
-            each.name: provider.resource(
-                self, each.id("Topics"), "Topics", _request(each, streaming), after=[access], **of_a_pause
-            )
-            for each in pipelines
-        }
+        for each in pipelines
+    }
 
-    def _access(self, streaming: StreamingStack, vpc: ec2.IVpc) -> ec2.SecurityGroup:
-        """A group that reaches the brokers, and S3 for the journal; signing the login needs no call to AWS."""
-        brokers, description = streaming.security_group, "What makes the topics"
-        group = closed_group(self, "Access", vpc, description)
-        group.add_egress_rule(brokers, ec2.Port.tcp(IAM_PORT), "The brokers")
-        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "S3")
-        let_in(
-            self,
-            "BrokersFromTopics",
-            to=brokers,
-            source_id=group.security_group_id,
-            port=IAM_PORT,
-            description=description,
-        )
-        return group
+
+def _access(scope: Construct, streaming: StreamingStack, vpc: ec2.IVpc) -> ec2.SecurityGroup:
+    """Create a group that reaches the brokers, and S3 for the journal; signing the login needs no call to AWS."""
+    brokers, description = streaming.security_group, "What makes the topics"
+    group = closed_group(scope, "Access", vpc, description)
+    group.add_egress_rule(brokers, ec2.Port.tcp(IAM_PORT), "The brokers")
+    group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "S3")
+    let_in(
+        scope,
+        "BrokersFromTopics",
+        to=brokers,
+        source_id=group.security_group_id,
+        port=IAM_PORT,
+        description=description,
+    )
+    return group
 
 
 def _request(pipeline: PipelineConnectors, streaming: StreamingStack) -> dict[str, object]:

@@ -32,6 +32,9 @@ def data_survives(subject: Subject) -> Iterator[str]:
 def _holds_data(subject: Subject) -> bool:
     if subject.type == "AWS::SecretsManager::Secret":
         return _belongs_to_data(subject)
+    if subject.type == "AWS::KMS::Key":
+        # An EKS cluster's key encrypts only what is deleted with the cluster.
+        return not any(each.stack == subject.stack for each in subject.app.resources("AWS::EKS::Cluster"))
     return subject.type in STATEFUL or (subject.type == "AWS::Logs::LogGroup" and not _is_a_functions(subject))
 
 

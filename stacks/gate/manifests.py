@@ -227,7 +227,7 @@ def kubernetes_closed(subject: Subject) -> Iterator[str]:
     if access.get("AuthenticationMode") != "API":
         yield "lets in whom a ConfigMap names, too: AccessConfig.AuthenticationMode must be API"
     if access.get("BootstrapClusterCreatorAdminPermissions") is not False:
-        yield "makes whoever creates it its administrator: BootstrapClusterCreatorAdminPermissions must be false"
+        yield "makes its creator its administrator: BootstrapClusterCreatorAdminPermissions must be false"
     network = subject.get("ResourcesVpcConfig") or {}
     if network.get("EndpointPrivateAccess") is not True:
         yield "is reached through the internet by its own nodes: EndpointPrivateAccess must be true"
@@ -283,7 +283,6 @@ def addons_known(subject: Subject) -> Iterator[str]:
 
 
 def _is_administrators(subject: Subject, role: tuple[str, str]) -> bool:
-    """Whether only the functions that create the namespace use a role."""
     worn = [
         str(function.get("Handler"))
         for function in subject.app.resources("AWS::Lambda::Function")

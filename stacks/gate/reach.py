@@ -119,7 +119,7 @@ def routes_as_designed(subject: Subject) -> Iterator[str]:
     """Private subnets may reach the internet only through this app's NAT; no route may lead to other networks."""
     if subject.type == "AWS::EC2::Subnet":
         if subject.get("MapPublicIpOnLaunch") not in (None, False):
-            yield "gives a public address to whatever is started in it: MapPublicIpOnLaunch must be false"
+            yield "gives a public address to all that is started in it: MapPublicIpOnLaunch must be false"
         marks = {tag["Key"]: tag["Value"] for tag in subject.properties.get("Tags", [])}
         is_public = (subject.stack, subject.id) in public_subnets(subject.app)
         if is_public and marks.get("aws-cdk:subnet-type") != "Public":
@@ -147,7 +147,7 @@ def public_addresses(subject: Subject) -> Iterator[str]:
         elif interface.get("AssociatePublicIpAddress") and subnet not in public_subnets(subject.app):
             yield f"has a public address in the private subnet {subnet[1]}"
     if subject.get("MetadataOptions.HttpTokens") != "required" and not subject.get("LaunchTemplate"):
-        yield "gives its role's credentials to whoever can make it send a request: MetadataOptions.HttpTokens required"
+        yield "gives its role's credentials to anyone who makes it send a request: MetadataOptions.HttpTokens required"
 
 
 def services_of_aws(subject: Subject) -> Iterator[str]:

@@ -17,48 +17,32 @@ from typing import Any, NamedTuple
 from stacks.gate.template import Subject, as_list, written
 
 # Needs no acceptance on named resources: moving and describing data, but not opening it to others.
-ORDINARY = tuple(
-    action.lower()
-    for action in (
-        "athena:BatchGet*",
-        "athena:Get*",
-        "athena:List*",
-        "athena:StartQueryExecution",
-        "athena:StopQueryExecution",
-        "elasticmapreduce:AddJobFlowSteps",
-        "elasticmapreduce:CancelSteps",
-        "elasticmapreduce:Describe*",
-        "elasticmapreduce:List*",
-        "glue:*Database*",
-        "glue:*Partition*",
-        "glue:*Table*",
-        "glue:GetUserDefinedFunctions",
-        "kafka:Describe*",
-        "kafka:Get*",
-        "kafka:List*",
-        "kafka-cluster:*",
-        "kafkaconnect:*",
-        "lambda:GetFunction",
-        "lambda:InvokeFunction",
-        "logs:CreateLogStream",
-        "logs:Describe*",
-        "logs:GetLogEvents",
-        "logs:PutLogEvents",
-        "rds:Describe*",
-        "s3:AbortMultipartUpload",
-        "s3:DeleteObject",
-        "s3:DeleteObjectVersion",
-        "s3:GetBucketLocation",
-        "s3:GetObject",
-        "s3:GetObjectVersion",
-        "s3:ListBucket",
-        "s3:ListBucketMultipartUploads",
-        "s3:ListBucketVersions",
-        "s3:ListMultipartUploadParts",
-        "s3:PutObject",
-        "states:StartExecution",
-    )
-)
+_ORDINARY = {
+    "athena": ("BatchGet*", "Get*", "List*", "StartQueryExecution", "StopQueryExecution"),
+    "elasticmapreduce": ("AddJobFlowSteps", "CancelSteps", "Describe*", "List*"),
+    "glue": ("*Database*", "*Partition*", "*Table*", "GetUserDefinedFunctions"),
+    "kafka": ("Describe*", "Get*", "List*"),
+    "kafka-cluster": ("*",),
+    "kafkaconnect": ("*",),
+    "lambda": ("GetFunction", "InvokeFunction"),
+    "logs": ("CreateLogStream", "Describe*", "GetLogEvents", "PutLogEvents"),
+    "rds": ("Describe*",),
+    "s3": (
+        "AbortMultipartUpload",
+        "DeleteObject",
+        "DeleteObjectVersion",
+        "GetBucketLocation",
+        "GetObject",
+        "GetObjectVersion",
+        "ListBucket",
+        "ListBucketMultipartUploads",
+        "ListBucketVersions",
+        "ListMultipartUploadParts",
+        "PutObject",
+    ),
+    "states": ("StartExecution",),
+}
+ORDINARY = tuple(f"{service}:{action}".lower() for service, actions in _ORDINARY.items() for action in actions)
 # Services that give access to others' rights, secrets or code: never on every resource, even if accepted.
 POWERFUL = frozenset(
     {
@@ -199,7 +183,6 @@ def _document(text: str) -> Mapping[str, Any]:
 
 
 def statements(subject: Subject) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each statement of a resource's policy documents, with the document's property."""
     for key, document in documents(subject):
         for statement in as_list(document["Statement"]):
             yield key, statement

@@ -57,5 +57,4 @@ def may_be_a_secret(key: str, text: str) -> bool:
 
 
 def _names_a_secret(key: str) -> bool:
-    """Tell whether a key holds a secret's name or ARN, not its value."""
     return bool(re.search(r"(arn|id|name)$", key, re.IGNORECASE)) or key.startswith("config.providers")

@@ -95,12 +95,10 @@ class Subject:
 
     @property
     def type(self) -> str:
-        """Its CloudFormation type."""
         return str(self.resource["Type"])
 
     @property
     def properties(self) -> Mapping[str, Any]:
-        """Its properties; an empty mapping if it has none."""
         properties: Mapping[str, Any] = self.resource.get("Properties", {})
         return properties
 

@@ -135,7 +135,6 @@ def _application(subject: Subject) -> str:
 
 
 def _for_this_account(subject: Subject, statement: Mapping[str, Any]) -> bool:
-    """Whether a condition keeps a service from acting for another account."""
     for operator, keys in (statement.get("Condition") or {}).items():
         if operator not in ("ArnEquals", "ArnLike", "StringEquals", "StringLike"):
             continue
@@ -201,7 +200,7 @@ def lake_formation_reads(subject: Subject) -> Iterator[str]:
     allowed = _KEEPING if _makes_tables(subject, subject.target(principal)) else _READING
     for permission in as_list(subject.get("Permissions") or []):
         if permission not in allowed:
-            yield f"grants {permission}: whoever makes no tables reads them"
+            yield f"grants {permission}: only a role that makes tables may do more than read them"
     if subject.get("PermissionsWithGrantOption"):
         yield "lets readers grant what they have to others: PermissionsWithGrantOption must be empty"
     if subject.target(principal) is None and f":iam::{subject.facts.account}:" not in written(principal):
@@ -209,7 +208,6 @@ def lake_formation_reads(subject: Subject) -> Iterator[str]:
 
 
 def _makes_tables(subject: Subject, role: tuple[str, str] | None) -> bool:
-    """Whether a role's own policies let it create tables."""
     policies = subject.app.resources("AWS::IAM::Policy", "AWS::IAM::Role") if role else ()
     return any(
         grant.action == "glue:CreateTable"

@@ -4,7 +4,7 @@ Request: CreateConnector's own, in the API's names. What UpdateConnector support
 deletes the connector and creates it again under its name. Attributes: `Name`, `Arn`, `Version`.
 """
 
-from typing import Any
+from typing import Any, Self
 
 from contract.tags import ASKED, CREATED_BY, FORMER_OWNER, OWNER, SHOWN
 from plugins.connector_names import FIXED
@@ -28,27 +28,25 @@ from stacks.handlers.worker_log import hidden
 _SETTLED = ("RUNNING", "PAUSED")
 
 
-def start(event: Event) -> dict[str, Any]:
-    return {"PhysicalResourceId": kept_name(event, _request(event)["connectorName"])}
+def start(event: Event) -> str:
+    return kept_name(event, _request(event)["connectorName"])
 
 
 class Connector(MskResource):
     """A connector. `wanted` is CreateConnector's request."""
 
-    KIND, NAME, PREFIX, LABEL = "connector", "connectorName", "connectorNamePrefix", "connector"
+    KIND, NAME, LABEL = "connector", "connectorName", "connector"
 
     @classmethod
-    def wanted_by(cls, event: Event) -> "Connector":
+    def wanted_by(cls, event: Event) -> Self:
         wanted = _request(event)
         return cls(event, wanted, wanted["connectorName"])
 
     @classmethod
-    def deleted_by(cls, event: Event) -> "Connector":
+    def deleted_by(cls, event: Event) -> Self:
         """Find it by name, even in an otherwise invalid request: a cancelled creation's id is CloudFormation's own."""
-        try:
-            wanted = framework.request(event, required={"connectorName": str}, optional={})
-        except ResourceError:
-            wanted = {"connectorName": event["PhysicalResourceId"]}
+        known = {"connectorName": event["PhysicalResourceId"]}
+        wanted = framework.if_accepted(lambda: framework.request(event, required={"connectorName": str})) or known
         return cls(event, wanted, str(wanted["connectorName"]))
 
     def make(self) -> Progress:
@@ -81,10 +79,10 @@ class Connector(MskResource):
         made_by_us = found.tags.get(CREATED_BY) == self.event["RequestId"]
         if made_by_us and state == "FAILED":
             raise ResourceError(self._reason(found.shown.get("stateDescription", {}), f"{self.what} FAILED"))
-        anew = state == "FAILED" or bool(set(changed) & set(FIXED))
+        recreated = state == "FAILED" or bool(set(changed) & set(FIXED))
         if not made_by_us and is_source(self.wanted):
-            check_offsets(found.shown, self.wanted, changed, anew=anew and state != "FAILED")
-        if not made_by_us and anew:
+            check_offsets(found.shown, self.wanted, changed, recreated=recreated and state != "FAILED")
+        if not made_by_us and recreated:
             return self.delete(found)
         if state not in _SETTLED:
             return Waiting(f"{self.what} is {state}")
@@ -107,7 +105,7 @@ class Connector(MskResource):
 
     def _change(self, found: Found, changed: list[str], operations: Operations) -> Progress:
         """Request the next operation. Raises ResourceError if it is complete and the connector still differs."""
-        arn, version = self.arn(found.shown), found.shown["currentVersion"]
+        arn = self.arn(found.shown)
         operation, request = update(changed, self.wanted)
         if operation in operations.complete:
             differs = described(changed, found.shown, self.wanted)
@@ -117,10 +115,9 @@ class Connector(MskResource):
         in_between = operation == "UPDATE_WORKER_SETTING" and "connectorConfiguration" in changed
         if in_between or self.state(found.shown) == "PAUSED":
             request["skipHealthValidation"] = True
+        request |= {"connectorArn": arn, "currentVersion": found.shown["currentVersion"]}
         try:
-            with begin_operation(self.event, operation, operations) as begun:
-                answer = resource.client().update_connector(connectorArn=arn, currentVersion=version, **request)
-                begun(answer["connectorOperationArn"])
+            begin_operation(self.event, operation, operations, lambda: resource.client().update_connector(**request))
         except resource.client().exceptions.BadRequestException:
             # A changed version or state means that someone else was quicker; otherwise the request is wrong.
             again = self.described(arn)
@@ -151,6 +148,4 @@ def _request(event: Event) -> dict[str, Any]:
     return wanted
 
 
-_handler = life_cycle.handler(start, Connector.wanted_by, Connector.deleted_by)
-on_event = _handler.on_event
-is_complete = _handler.is_complete
+on_event, is_complete = life_cycle.handler(start, Connector).functions

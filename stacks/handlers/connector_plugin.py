@@ -9,10 +9,8 @@ The name holds a hash of the request, so it is known without a download: an exis
 import json
 import re
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from boto3.exceptions import S3UploadFailedError
 from botocore.exceptions import ClientError
@@ -33,7 +31,7 @@ RESOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*
 IN_USE_SECONDS = 600
 _REQUIRED = {"name": str, "bucket": str, "prefix": str, "releases": list}
 _OPTIONAL = {"resources": dict, "description": str, "tags": dict}
-_CHANGING = ("CREATING", "UPDATING", "DELETING", "PAUSING", "RESUMING", "RESTARTING")
+_CHANGING = {"CREATING", "UPDATING", "DELETING", "PAUSING", "RESUMING", "RESTARTING"}
 # How long a release's server may be out of reach.
 UNREACHABLE_SECONDS = 600
 # As long as the function may run: stacks/connectors/msk_connect.py.
@@ -42,77 +40,25 @@ UPLOAD_SECONDS = 600
 _MISSING = ("403", "404", "NoSuchKey", "NoSuchBucket")
 
 
-def start(event: Event) -> dict[str, Any]:
+def start(event: Event) -> str:
     wanted = _request(event)
     for release in wanted["releases"]:
         if not release["sha256"] or not release["size"]:
             raise ResourceError(f"{release['file']} has no checksum: run `./lake dev lock plugins` and deploy again")
-    return {"PhysicalResourceId": _name(wanted)}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Archive:
-    """A zip's place, and the request for it; the object's metadata holds the owner."""
-
-    event: Event
-    bucket: str
-    key: str
-
-    def is_there(self) -> bool:
-        """Whether the complete zip exists: S3 never shows a partial upload."""
-        return "sha256" in self._metadata()
-
-    def delete(self) -> None:
-        """Delete all its versions, if it belongs to the same stack. It, or the bucket, may not exist.
-
-        The construct doesn't matter: no plugin uses the zip, and a renamed construct leaves its old name in the
-        metadata.
-        """
-        if not self._metadata().get("owner", "").startswith(f"{framework.stack_name(self.event)}/"):
-            return
-        with journal.acting(self.event):
-            versions = [
-                version
-                for page in s3().get_paginator("list_object_versions").paginate(Bucket=self.bucket, Prefix=self.key)
-                for version in [*page.get("Versions", []), *page.get("DeleteMarkers", [])]
-                if version["Key"] == self.key
-            ]
-            # Delete the newest, which names the owner, last.
-            for version in sorted(versions, key=lambda version: bool(version["IsLatest"])):
-                s3().delete_object(Bucket=self.bucket, Key=self.key, VersionId=version["VersionId"])
-
-    def upload(self, path: Path, sha256: str) -> None:
-        """Upload it in parts, to save memory. Raises ResourceError if S3 refuses it."""
-        metadata = {"sha256": sha256, "owner": framework.owner(self.event)}
-        with journal.acting(self.event, seconds=UPLOAD_SECONDS):
-            try:
-                s3().upload_file(str(path), self.bucket, self.key, ExtraArgs={"Metadata": metadata})
-            except S3UploadFailedError as error:
-                cause = error.__context__
-                if isinstance(cause, ClientError):
-                    raise cause from None
-                raise ResourceError(str(error)) from None
-
-    def _metadata(self) -> dict[str, str]:
-        try:
-            return s3().head_object(Bucket=self.bucket, Key=self.key)["Metadata"]
-        except ClientError as error:
-            if error_code(error) not in _MISSING:
-                raise
-            return {}
+    return _name(wanted)
 
 
 class Plugin(MskResource):
     """A plugin and its zip."""
 
-    KIND, NAME, PREFIX, LABEL = "customPlugin", "name", "namePrefix", "plugin"
+    KIND, NAME, LABEL = "customPlugin", "name", "plugin"
 
     @classmethod
-    def wanted_by(cls, event: Event) -> "Plugin":
+    def wanted_by(cls, event: Event) -> Self:
         return cls(event, _request(event), event["PhysicalResourceId"])
 
     @classmethod
-    def deleted_by(cls, event: Event) -> "Plugin | None":
+    def deleted_by(cls, event: Event) -> Self | None:
         """Find it by its request: after a cancelled creation the id is CloudFormation's own."""
         try:
             wanted = framework.request(event, required=_REQUIRED, optional=_OPTIONAL)
@@ -123,31 +69,29 @@ class Plugin(MskResource):
             return None
 
     @property
-    def archive(self) -> Archive:
-        key = f"{self.wanted['prefix']}{self.name}.zip"
-        return Archive(event=self.event, bucket=self.wanted["bucket"], key=key)
+    def key(self) -> str:
+        return f"{self.wanted['prefix']}{self.name}.zip"
 
     def make(self) -> Progress:
         """Upload the zip unless it exists, then create the plugin. A plugin that MSK Connect refuses leaves no zip."""
         if waiting := self.still_unseen():
             return waiting
-        archive = self.archive
-        if not archive.is_there() and (waiting := upload_releases(self.wanted, archive)):
+        # S3 never shows a partial upload.
+        if "sha256" not in self._metadata() and (waiting := self._upload_releases()):
             return waiting
-        partition = self.event["StackId"].split(":")[1]
-        location = {"bucketArn": f"arn:{partition}:s3:::{archive.bucket}", "fileKey": archive.key}
+        bucket = f"arn:{self.event['StackId'].split(':')[1]}:s3:::{self.wanted['bucket']}"
         request: dict[str, Any] = {
             "name": self.name,
             "contentType": "ZIP",
             "description": self.wanted.get("description", ""),
-            "location": {"s3Location": location},
+            "location": {"s3Location": {"bucketArn": bucket, "fileKey": self.key}},
             "tags": framework.tags_of(self.event, self.wanted),
         }
         try:
             return self.made_by(lambda: resource.client().create_custom_plugin(**request)["customPluginArn"])
         except ClientError as error:
             if not retry_reason(error):
-                archive.delete()
+                self.clear_up()
             raise
 
     def next_step(self, found: Found) -> Progress:
@@ -159,11 +103,10 @@ class Plugin(MskResource):
         former = found.tags.get(FORMER_OWNER)
         kept = {FORMER_OWNER: former} if former and self.event["RequestType"] == "Create" else {}
         self.set_tags(found, framework.tags_of(self.event, self.wanted) | kept)
-        left = self._leftover()
-        if left and isinstance(progress := left.remove(), Waiting):
+        if (left := self._leftover()) and isinstance(progress := left.remove(), Waiting):
             return progress
         revision = found.shown.get("latestRevision", {}).get("revision", 0)
-        data = {"Name": self.name, "Arn": self.arn(found.shown), "Revision": revision, "Key": self.archive.key}
+        data = {"Name": self.name, "Arn": self.arn(found.shown), "Revision": revision, "Key": self.key}
         return Done(data=data)
 
     def delete(self, found: Found) -> Waiting:
@@ -171,7 +114,21 @@ class Plugin(MskResource):
         return self._in_use(self.arn(found.shown)) or super().delete(found)
 
     def clear_up(self) -> None:
-        self.archive.delete()
+        """Delete all the zip's versions, if it belongs to the same stack. It, or the bucket, may not exist.
+
+        The construct doesn't matter: no plugin uses the zip, and a renamed construct leaves its old name in the
+        metadata.
+        """
+        if not self._metadata().get("owner", "").startswith(f"{framework.stack_name(self.event)}/"):
+            return
+        place = {"Bucket": self.wanted["bucket"], "Key": self.key}
+        with journal.acting(self.event):
+            pages = s3().get_paginator("list_object_versions").paginate(Bucket=place["Bucket"], Prefix=self.key)
+            listed = [each for page in pages for each in [*page.get("Versions", []), *page.get("DeleteMarkers", [])]]
+            # Delete the newest, which names the owner, last.
+            for version in sorted(listed, key=lambda version: bool(version["IsLatest"])):
+                if version["Key"] == self.key:
+                    s3().delete_object(**place, VersionId=version["VersionId"])
 
     def _failed(self, found: Found) -> Progress:
         """Remove completely what MSK Connect couldn't create. Raises ResourceError if this request created it."""
@@ -181,7 +138,7 @@ class Plugin(MskResource):
             # From an earlier attempt: retry.
             return waiting
         # After a failed update, CloudFormation may not know the new name, so nothing else would remove it.
-        self.archive.delete()
+        self.clear_up()
         raise ResourceError(
             f"MSK Connect couldn't make {self.what}: {reason.get('code', 'CREATE_FAILED')}: "
             f"{reason.get('message', 'no reason given')}"
@@ -199,18 +156,62 @@ class Plugin(MskResource):
 
     def _in_use(self, arn: str) -> Waiting | None:
         """Wait for connectors that use it. Raises ResourceError if none is being deleted or changed for too long."""
-        users: dict[str, str] = {}
-        for page in resource.client().get_paginator("list_connectors").paginate():
-            for connector in page.get("connectors", []):
-                if arn in [plugin["customPlugin"]["customPluginArn"] for plugin in connector.get("plugins", [])]:
-                    users[connector["connectorName"]] = connector["connectorState"]
+        users = {
+            connector["connectorName"]: connector["connectorState"]
+            for connector in resource.listed("list_connectors", "connectors")
+            if arn in [plugin["customPlugin"]["customPluginArn"] for plugin in connector.get("plugins", [])]
+        }
         if not users:
             return None
         reason = f"{self.what} is still used by {', '.join(sorted(users))}"
-        steady = not any(state in _CHANGING for state in users.values())
+        steady = not {*users.values()} & _CHANGING
         if steady and framework.now() >= self.event["Started"] + IN_USE_SECONDS:
             raise ResourceError(f"{reason}: change or delete that connector, then delete this again")
         return Waiting(reason)
+
+    def _metadata(self) -> dict[str, str]:
+        """Return the complete zip's metadata; without a zip, none."""
+        try:
+            found: dict[str, str] = s3().head_object(Bucket=self.wanted["bucket"], Key=self.key)["Metadata"]
+        except ClientError as error:
+            if error_code(error) not in _MISSING:
+                raise
+            return {}
+        return found
+
+    def _upload_releases(self) -> Waiting | None:
+        """Download the releases, verify and repack them, and upload the zip; None when done.
+
+        Raises ResourceError for a release that doesn't match its pin, can't be used, or stays out of reach.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                archives = []
+                for number, release in enumerate(self.wanted["releases"]):
+                    place = Path(folder) / str(number)
+                    place.mkdir()
+                    archives.append(fetch(release, place))
+                path = Path(folder) / "plugin.zip"
+                found = repack(archives, path, resources=self.wanted.get("resources"))
+            except (UnreachableError, ArchiveError) as error:
+                waits = framework.now() < self.event["Started"] + UNREACHABLE_SECONDS
+                if isinstance(error, UnreachableError) and waits:
+                    return Waiting(str(error))
+                raise ResourceError(str(error)) from None
+            self._upload(path, found.sha256)
+        return None
+
+    def _upload(self, path: Path, sha256: str) -> None:
+        """Upload the zip in parts, to save memory. Raises ResourceError if S3 refuses it."""
+        metadata = {"sha256": sha256, "owner": framework.owner(self.event)}
+        with journal.acting(self.event, seconds=UPLOAD_SECONDS):
+            try:
+                s3().upload_file(str(path), self.wanted["bucket"], self.key, ExtraArgs={"Metadata": metadata})
+            except S3UploadFailedError as error:
+                cause = error.__context__
+                if isinstance(cause, ClientError):
+                    raise cause from None
+                raise ResourceError(str(error)) from None
 
 
 def _request(event: Event) -> dict[str, Any]:
@@ -230,30 +231,4 @@ def _name(wanted: dict[str, Any]) -> str:
     return f"{wanted['name']}-{framework.sha256_of(content)[: framework.HASH_DIGITS]}"
 
 
-def upload_releases(wanted: Mapping[str, Any], archive: Archive) -> Waiting | None:
-    """Download a request's releases, verify and repack them, and upload the zip; None when done.
-
-    Raises ResourceError for a release that doesn't match its pin, can't be used, or stays out of reach.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            archives = []
-            for number, release in enumerate(wanted["releases"]):
-                place = Path(folder) / str(number)
-                place.mkdir()
-                archives.append(fetch(release, place))
-            path = Path(folder) / "plugin.zip"
-            found = repack(archives, path, resources=wanted.get("resources"))
-        except UnreachableError as error:
-            if framework.now() < archive.event["Started"] + UNREACHABLE_SECONDS:
-                return Waiting(str(error))
-            raise ResourceError(str(error)) from None
-        except ArchiveError as error:
-            raise ResourceError(str(error)) from None
-        archive.upload(path, found.sha256)
-    return None
-
-
-_handler = life_cycle.handler(start, Plugin.wanted_by, Plugin.deleted_by)
-on_event = _handler.on_event
-is_complete = _handler.is_complete
+on_event, is_complete = life_cycle.handler(start, Plugin).functions

@@ -5,20 +5,15 @@ restarts comes from the connector's list of operations, so nothing is stored her
 be restarted: its alarm reports it. Source: MSK developer guide, "Restart a connector" (Kafka Connect 3.7 and later).
 """
 
-import functools
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stacks.handlers import framework
 from stacks.handlers.framework import CALL_ERRORS
 from stacks.handlers.msk_connect import resource
-
-if TYPE_CHECKING:
-    from mypy_boto3_cloudwatch import CloudWatchClient
-    from mypy_boto3_kafkaconnect.type_defs import ConnectorSummaryTypeDef
 
 NAMESPACE, FAILED_TASKS, DIMENSION = "AWS/KafkaConnect", "ErroredTaskCount", "ConnectorName"
 RESTART = "RESTART_CONNECTOR"
@@ -29,9 +24,6 @@ REMEMBERED = timedelta(hours=6)
 LOOK_BACK = timedelta(minutes=10)
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
-
-
-metrics: Callable[[], "CloudWatchClient"] = functools.partial(framework.client, "cloudwatch")
 
 
 def handler(_event: Mapping[str, Any], _context: object) -> dict[str, str]:
@@ -55,22 +47,20 @@ def each_connector(look_after: Callable[[str], str], *errors: type[Exception]) -
     return done
 
 
-def pause_after(restarts: Iterable[datetime], now: datetime) -> timedelta:
-    """Return the pause after the last of these restarts: each restart doubles it."""
-    count = sum(now - at < REMEMBERED for at in restarts)
-    return min(LONGEST_PAUSE, PAUSE * (1 << max(count - 1, 0)))
-
-
 def seconds_left(restarts: Collection[datetime], now: datetime) -> float:
-    """Return how much of the pause is left."""
-    return (max(restarts) + pause_after(restarts, now) - now).total_seconds() if restarts else 0.0
+    """Return how much of the pause after the last of these restarts is left: each restart doubles the pause."""
+    if not restarts:
+        return 0.0
+    count = sum(now - at < REMEMBERED for at in restarts)
+    pause = min(LONGEST_PAUSE, PAUSE * (1 << max(count - 1, 0)))
+    return (max(restarts) + pause - now).total_seconds()
 
 
 def figures_by_minute(name: str, namespace: str, metric: str, stat: str, *, since: timedelta, now: datetime) -> Any:
     """Return a connector's CloudWatch metric by minute, newest first: `Values` and their `Timestamps`."""
     shown = {"Namespace": namespace, "MetricName": metric, "Dimensions": [{"Name": DIMENSION, "Value": name}]}
     query: Any = {"Id": "figures", "MetricStat": {"Metric": shown, "Period": 60, "Stat": stat}}
-    answer = metrics().get_metric_data(
+    answer = framework.client("cloudwatch").get_metric_data(
         MetricDataQueries=[query], StartTime=now - since, EndTime=now, ScanBy="TimestampDescending"
     )
     return answer["MetricDataResults"][0]
@@ -86,7 +76,8 @@ def _look_after(name: str) -> str:
     if not _failed_tasks(name, now):
         return "no failed task"
     arn = connector["connectorArn"]
-    restarts = _restarts(arn)
+    listed = resource.operations(arn)
+    restarts = [each["creationTime"] for each in listed if each["connectorOperationType"] == RESTART]
     if (left := seconds_left(restarts, now)) > 0:
         return f"failed tasks, to be restarted in {left:.0f} s"
     try:
@@ -97,9 +88,8 @@ def _look_after(name: str) -> str:
     return f"failed tasks restarted, {len(restarts) + 1} times by now"
 
 
-def _find(name: str) -> "ConnectorSummaryTypeDef | None":
-    pages = resource.client().get_paginator("list_connectors").paginate(connectorNamePrefix=name)
-    found = (connector for page in pages for connector in page.get("connectors", []))
+def _find(name: str) -> dict[str, Any] | None:
+    found = resource.listed("list_connectors", "connectors", connectorNamePrefix=name)
     return next((connector for connector in found if connector["connectorName"] == name), None)
 
 
@@ -107,13 +97,3 @@ def _failed_tasks(name: str, now: datetime) -> bool:
     """Tell whether the newest value counts failed tasks; False if there is no value."""
     values = figures_by_minute(name, NAMESPACE, FAILED_TASKS, "Maximum", since=LOOK_BACK, now=now).get("Values", [])
     return bool(values) and values[0] > 0
-
-
-def _restarts(arn: str) -> list[datetime]:
-    pages = resource.client().get_paginator("list_connector_operations").paginate(connectorArn=arn)
-    return [
-        operation["creationTime"]
-        for page in pages
-        for operation in page.get("connectorOperations", [])
-        if operation["connectorOperationType"] == RESTART
-    ]

@@ -6,37 +6,26 @@ remaining cluster's name blocks each further attempt. Request: `clusterIdentifie
 the cluster outlives the stack, and to delete it people switch that off by hand.
 """
 
-import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
 from botocore.exceptions import ClientError
 
 from stacks.handlers import framework
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting, error_code
 
-if TYPE_CHECKING:
-    from mypy_boto3_rds import RDSClient
-
 # While the cluster or one of its instances is being changed.
 _BUSY = ("InvalidDBClusterStateFault", "InvalidDBInstanceState")
 
 
-client: Callable[[], "RDSClient"] = functools.partial(framework.client, "rds")
-
-
-def start(event: Event) -> dict[str, Any]:
-    return {"PhysicalResourceId": f"{_identifier(event)}/deletion-protection"}
+def start(event: Event) -> str:
+    return f"{_identifier(event)}/deletion-protection"
 
 
 def settle(event: Event) -> Progress:
-    """Switch it on, and check that it is."""
-    identifier = _identifier(event)
+    identifier, rds = _identifier(event), framework.client("rds")
     try:
-        [found] = client().describe_db_clusters(DBClusterIdentifier=identifier)["DBClusters"]
+        [found] = rds.describe_db_clusters(DBClusterIdentifier=identifier)["DBClusters"]
         if found.get("DeletionProtection"):
             return Done()
-        client().modify_db_cluster(DBClusterIdentifier=identifier, DeletionProtection=True, ApplyImmediately=True)
+        rds.modify_db_cluster(DBClusterIdentifier=identifier, DeletionProtection=True, ApplyImmediately=True)
     except ClientError as error:
         code = error_code(error)
         if code == "DBClusterNotFoundFault":
@@ -48,9 +37,7 @@ def settle(event: Event) -> Progress:
 
 
 def _identifier(event: Event) -> str:
-    return str(framework.request(event, required={"clusterIdentifier": str}, optional={})["clusterIdentifier"])
+    return str(framework.request(event, required={"clusterIdentifier": str})["clusterIdentifier"])
 
 
-_handler = Handler(start=start, settle=settle)
-on_event = _handler.on_event
-is_complete = _handler.is_complete
+on_event, is_complete = Handler(start=start, settle=settle).functions

@@ -14,31 +14,20 @@ a job that ignores it gets CancelSteps: first an interrupt, finally a kill, whic
 The step's name identifies it and its command: `<name>-<hash of the command>-<hash of the CloudFormation request>`. So a
 repeated delivery, or a request whose answer was lost, finds the first one's step. The journal (journal.py) records
 which request may act: one that CloudFormation has cancelled no longer does. Objects record for which resources of a
-template the job runs (Owners): a renamed construct's job continues when the old one is deleted.
+template the job runs: a renamed construct's job continues when the old one is deleted.
 """
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from contract.lake import STOP_FILE
 from stacks.handlers import framework, journal
-from stacks.handlers.framework import (
-    CLIENT_CONFIG,
-    Done,
-    Event,
-    Handler,
-    Progress,
-    ResourceError,
-    Waiting,
-    client,
-    sha256_of,
-)
+from stacks.handlers.framework import CLIENT_CONFIG, Done, Event, Progress, ResourceError, Waiting, sha256_of
 
 # A wrong option or path ends the job within its first minute: a step that has run this long has begun to work.
 SETTLED_SECONDS = 120
@@ -52,232 +41,183 @@ KILL_SECONDS = 900
 # AddJobFlowSteps isn't idempotent: if botocore repeated it after a lost answer, it would add a second job. Our own
 # retry, one poll later, looks for the step first.
 ONCE = CLIENT_CONFIG.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
+Step = Mapping[str, Any]
 
 
-def start(event: Event) -> dict[str, Any]:
+def start(event: Event) -> str:
     """Check the request. Keep the id: CloudFormation would delete the old steps if it changed."""
-    return {"PhysicalResourceId": event.get("PhysicalResourceId") or _read(event)["name"]}
+    return str(event.get("PhysicalResourceId") or _jobs(event, _read(event))[0].name)
 
 
 def settle(event: Event) -> Progress:
     """Stop unwanted steps, then add the missing ones, then wait until all have settled."""
-    wanted = _read(event)
+    jobs = _jobs(event, _read(event))
     if journal.busy(event):
         return Waiting(BUSY)
-    jobs = _jobs(wanted)
     for job in jobs:
-        Owners(event, job).enter()
-    found = [_Found.of(event, Steps(job)) for job in jobs]
-    stopping = [_stopped(each.steps, each.others) for each in found]
+        job.enter()
+    found = [(job, *job.mine_and_others()) for job in jobs]
+    stopping = [job.stopped(others) for job, _, others in found]
     if waiting := _together([*stopping, _elsewhere_stopped(event, jobs)]):
         return waiting
-    if missing := [each.steps for each in found if not each.mine]:
+    if missing := [job for job, mine, _ in found if not mine]:
         return _added(event, *missing)
-    settled = [each.settled() for each in found]
-    return _together([each for each in settled if isinstance(each, Waiting)]) or settled[0]
+    settled = [_settled(mine) for _, mine, _ in found]
+    return _together(each for each in settled if isinstance(each, Waiting)) or settled[0]
 
 
-class Steps:
-    """The steps of one table's job on one cluster; `wanted` (the request) names them."""
+def remove(event: Event) -> Progress:
+    """Stop every step of these names, unless another resource now owns the job; a deleted cluster has none."""
+    jobs = framework.if_accepted(lambda: _jobs(event, _read(event)))
+    if jobs is None:
+        return Done()
+    if journal.busy(event):
+        return Waiting(BUSY)
+    return _together([_removed(event, job) for job in jobs]) or Done()
 
-    def __init__(self, wanted: Mapping[str, Any]) -> None:
-        self._wanted = wanted
-        self._emr = client("emr")
-        self._s3 = client("s3")
-        self._cluster = wanted["clusterId"]
-        self._pattern = re.compile(re.escape(wanted["name"]) + r"-(?P<content>[0-9a-f]{12})-[0-9a-f]{8}")
-        self.content = sha256_of(json.dumps(wanted["arguments"]))[:12]
 
-    def all(self) -> list[dict[str, Any]]:
+class Job:
+    """A table's job: its steps on one cluster, and the resources of a template for which it runs.
+
+    EMR can't tag a step. So `owners/<name>/`, below the stop prefix, holds an object per custom resource that wants the
+    job, with its request. S3 shows each write to the next read (its user guide, "Amazon S3 data consistency model").
+    """
+
+    def __init__(self, event: Event, wanted: Mapping[str, Any]) -> None:
+        self.name, self.cluster = wanted["name"], wanted["clusterId"]
+        self._wanted, self._bucket = wanted, wanted["stopBucket"]
+        self._emr, self._s3 = framework.client("emr"), framework.client("s3")
+        self._pattern = re.compile(re.escape(self.name) + r"-(?P<content>[0-9a-f]{12})-[0-9a-f]{8}")
+        self._content = sha256_of(json.dumps(wanted["arguments"]))[:12]
+        # The name of the step that this request adds, unique to it.
+        self.own_name = f"{self.name}-{self._content}-{sha256_of(event['RequestId'])[:8]}"
+        self._owners = f"{wanted['stopPrefix']}owners/{self.name}/"
+        self._owner = self._owners + sha256_of(framework.owner(event))[: framework.HASH_DIGITS]
+
+    def steps(self) -> list[Step]:
         """Return them, newest first; none if the cluster is gone, with or without a trace."""
         if not self.cluster_is_there():
             return []
-        pages = self._emr.get_paginator("list_steps").paginate(ClusterId=self._cluster)
-        return [dict(step) for page in pages for step in page["Steps"] if self._pattern.fullmatch(step["Name"])]
+        pages = self._emr.get_paginator("list_steps").paginate(ClusterId=self.cluster)
+        return [step for page in pages for step in page["Steps"] if self._pattern.fullmatch(step["Name"])]
+
+    def active(self) -> list[Step]:
+        return [step for step in self.steps() if step["Status"]["State"] in ACTIVE]
+
+    def mine_and_others(self) -> tuple[list[Step], list[Step]]:
+        """Return this request's steps and those with the wanted command, then the other active ones."""
+        found = self.steps()
+        mine = [step for step in found if step["Name"] == self.own_name or self.runs_this(step)]
+        return mine, [step for step in found if step not in mine and step["Status"]["State"] in ACTIVE]
 
     def cluster_is_there(self) -> bool:
         try:
-            state = self._emr.describe_cluster(ClusterId=self._cluster)["Cluster"]["Status"]["State"]
+            state = self._emr.describe_cluster(ClusterId=self.cluster)["Cluster"]["Status"]["State"]
         except ClientError as error:
             if framework.error_code(error) != "InvalidRequestException":
                 raise
             return False
         return not str(state).startswith("TERMINATED")
 
-    def active(self) -> list[dict[str, Any]]:
-        return [step for step in self.all() if step["Status"]["State"] in ACTIVE]
-
-    def runs_this(self, step: Mapping[str, Any]) -> bool:
+    def runs_this(self, step: Step) -> bool:
         """Tell whether a step runs, or will run, the wanted command and hasn't been asked to stop."""
         found = self._pattern.fullmatch(step["Name"])
-        same = found is not None and found["content"] == self.content
+        same = found is not None and found["content"] == self._content
         return same and step["Status"]["State"] in ACTIVE and self._told_to_stop(step) is None
 
-    def own_name(self, request_id: str) -> str:
-        """Return the name of the step that this request adds, unique to it."""
-        return f"{self._wanted['name']}-{self.content}-{sha256_of(request_id)[:8]}"
-
-    def add(self, name: str) -> str:
-        """Add a step and return its id. If the answer is lost, the next poll looks for the step first."""
-        stop_file = f"s3://{self._wanted['stopBucket']}/{self._stop_key(name)}"
+    def add(self) -> str:
+        """Add this request's step and return its id. If the answer is lost, the next poll looks for the step first."""
+        stop_file = f"s3://{self._bucket}/{self._stop_key(self.own_name)}"
         arguments = [argument.replace(STOP_FILE, stop_file) for argument in self._wanted["arguments"]]
-        added = client("emr", ONCE).add_job_flow_steps(
-            JobFlowId=self._cluster,
-            Steps=[
-                {
-                    "Name": name,
-                    # Another table's job on the same cluster continues.
-                    "ActionOnFailure": "CONTINUE",
-                    "HadoopJarStep": {"Jar": "command-runner.jar", "Args": arguments},
-                }
-            ],
-        )
+        command = {"Jar": "command-runner.jar", "Args": arguments}
+        # Another table's job on the same cluster continues.
+        step = {"Name": self.own_name, "ActionOnFailure": "CONTINUE", "HadoopJarStep": command}
+        added = framework.client("emr", ONCE).add_job_flow_steps(JobFlowId=self.cluster, Steps=[step])
         return str(added["StepIds"][0])
 
-    def stop(self, steps: Iterable[Mapping[str, Any]]) -> None:
-        """Ask active steps to stop; cancel those that were asked before and still run."""
-        for step in steps:
+    def stopped(self, active: list[Step]) -> Waiting | None:
+        """Ask active steps to stop; cancel those that were asked before and still run. None if none is left."""
+        for step in active:
             told_at = self._told_to_stop(step)
             if told_at is None:
-                self._s3.put_object(Bucket=self._wanted["stopBucket"], Key=self._stop_key(step["Name"]))
+                self._s3.put_object(Bucket=self._bucket, Key=self._stop_key(step["Name"]))
             age = 0 if told_at is None else framework.now() - told_at
             # A step that hasn't started has no job to check the stop file.
             if age >= INTERRUPT_SECONDS or step["Status"]["State"] == "PENDING":
-                self._emr.cancel_steps(
-                    ClusterId=self._cluster,
-                    StepIds=[step["Id"]],
-                    StepCancellationOption="TERMINATE_PROCESS" if age >= KILL_SECONDS else "SEND_INTERRUPT",
-                )
-
-    def _told_to_stop(self, step: Mapping[str, Any]) -> float | None:
-        """Return when the step was asked to stop, in seconds since 1970; None if it wasn't."""
-        key = self._stop_key(step["Name"])
-        listed = self._s3.list_objects_v2(Bucket=self._wanted["stopBucket"], Prefix=key).get("Contents", [])
-        return next((found["LastModified"].timestamp() for found in listed if found["Key"] == key), None)
-
-    def _stop_key(self, name: str) -> str:
-        return f"{self._wanted['stopPrefix']}{name}"
-
-
-class Owners:
-    """The resources of a template for which a table's job runs; `wanted` (a request) names it. EMR can't tag a step.
-
-    `owners/<name>/`, below the stop prefix, holds an object per custom resource that wants the job, with its request.
-    S3 shows each write to the next read (its user guide, "Amazon S3 data consistency model").
-    """
-
-    def __init__(self, event: Event, wanted: Mapping[str, Any]) -> None:
-        self._wanted = wanted
-        self._s3 = client("s3")
-        self._bucket = wanted["stopBucket"]
-        self._prefix = f"{wanted['stopPrefix']}owners/{wanted['name']}/"
-        self._own = self._prefix + sha256_of(framework.owner(event))[: framework.HASH_DIGITS]
+                option = "TERMINATE_PROCESS" if age >= KILL_SECONDS else "SEND_INTERRUPT"
+                self._emr.cancel_steps(ClusterId=self.cluster, StepIds=[step["Id"]], StepCancellationOption=option)
+        ends = ", ".join(f"{step['Id']} ({step['Status']['State']})" for step in active)
+        return Waiting(f"the end of {ends}") if ends else None
 
     def enter(self) -> None:
         """Record that the event's resource wants this job, and its request."""
         body = json.dumps(self._wanted, sort_keys=True).encode()
-        self._s3.put_object(Bucket=self._bucket, Key=self._own, Body=body)
+        self._s3.put_object(Bucket=self._bucket, Key=self._owner, Body=body)
 
-    def has(self) -> bool:
+    def has_owner(self) -> bool:
         """Whether the event's resource wants this job, and hasn't been deleted since."""
-        return self._own in self._keys()
+        return self._owner in self._listed(self._owners)
 
     def other_owner_request(self) -> dict[str, Any] | None:
         """Return another owner's request: of a renamed construct, the one that stays."""
-        key = next((key for key in self._keys() if key != self._own), None)
-        if key is None:
-            return None
-        request: dict[str, Any] = json.loads(self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read())
-        return request
+        key = next((key for key in self._listed(self._owners) if key != self._owner), None)
+        return None if key is None else json.loads(self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read())
 
     def leave(self) -> None:
         """Record that the event's resource no longer wants the job."""
-        self._s3.delete_object(Bucket=self._bucket, Key=self._own)
+        self._s3.delete_object(Bucket=self._bucket, Key=self._owner)
 
-    def _keys(self) -> list[str]:
-        found = self._s3.list_objects_v2(Bucket=self._bucket, Prefix=self._prefix)
-        return [entry["Key"] for entry in found.get("Contents", [])]
+    def _told_to_stop(self, step: Step) -> float | None:
+        """Return when the step was asked to stop, in seconds since 1970; None if it wasn't."""
+        key = self._stop_key(step["Name"])
+        return self._listed(key).get(key)
 
+    def _stop_key(self, name: str) -> str:
+        return f"{self._wanted['stopPrefix']}{name}"
 
-@dataclass(frozen=True)
-class _Found:
-    """A job's steps: `mine` are this request's and those with the wanted command, `others` the other active ones."""
-
-    steps: Steps
-    mine: list[dict[str, Any]]
-    others: list[dict[str, Any]]
-
-    @classmethod
-    def of(cls, event: Event, steps: Steps) -> Self:
-        own_name, before = steps.own_name(event["RequestId"]), steps.all()
-        mine = [step for step in before if step["Name"] == own_name or steps.runs_this(step)]
-        others = [step for step in before if step not in mine and step["Status"]["State"] in ACTIVE]
-        return cls(steps, mine, others)
-
-    def settled(self) -> Progress:
-        running = [step for step in self.mine if step["Status"]["State"] in ACTIVE]
-        if len(running) > 1:
-            # Added twice after all. They share their stop file; the table's own claim lets only one continue.
-            return Waiting(
-                f"the end of all but one of {', '.join(step['Id'] for step in running)}: the table takes one job"
-            )
-        return _settled((running or self.mine)[0])
+    def _listed(self, prefix: str) -> dict[str, float]:
+        """Return the times of the objects' writes, by key."""
+        found = self._s3.list_objects_v2(Bucket=self._bucket, Prefix=prefix).get("Contents", [])
+        return {entry["Key"]: entry["LastModified"].timestamp() for entry in found}
 
 
-def remove(event: Event) -> Progress:
-    """Stop every step of these names, unless another resource now owns the job; a deleted cluster has none."""
-    try:
-        wanted = _read(event)
-    except ResourceError:
-        # A refused request has created nothing.
-        return Done()
-    if journal.busy(event):
-        return Waiting(BUSY)
-    return _together([_removed(event, job) for job in _jobs(wanted)]) or Done()
-
-
-def _removed(event: Event, job: Mapping[str, Any]) -> Waiting | None:
-    owners, steps = Owners(event, job), Steps(job)
-    if not owners.has():
+def _removed(event: Event, job: Job) -> Waiting | None:
+    if not job.has_owner():
         return None
-    heir = owners.other_owner_request()
-    if waiting := _inherited(event, heir) if heir else _stopped(steps, steps.active()):
+    heir = job.other_owner_request()
+    if waiting := _inherited(event, Job(event, heir)) if heir else job.stopped(job.active()):
         return waiting
-    owners.leave()
+    job.leave()
     return None
 
 
-def _inherited(event: Event, heir: Mapping[str, Any]) -> Waiting | None:
+def _inherited(event: Event, job: Job) -> Waiting | None:
     """Make sure that the job runs as the remaining resource wants: a rolled-back rename may have changed it."""
-    steps = Steps(heir)
-    before = steps.active()
-    if not steps.cluster_is_there() or any(steps.runs_this(step) for step in before):
+    before = job.active()
+    if not job.cluster_is_there() or any(job.runs_this(step) for step in before):
         return None
-    return _stopped(steps, before) or _added(event, steps)
+    return job.stopped(before) or _added(event, job)
 
 
-def _added(event: Event, *missing: Steps) -> Waiting:
+def _added(event: Event, *missing: Job) -> Waiting:
     """Add this request's steps, unless a later request has come."""
     with journal.acting(event):
-        added = [steps.add(steps.own_name(event["RequestId"])) for steps in missing]
-        return Waiting(f"step {', '.join(added)} to run")
+        return Waiting(f"step {', '.join([job.add() for job in missing])} to run")
 
 
 def _read(event: Event) -> dict[str, Any]:
-    wanted = framework.request(event, required=_REQUIRED, optional=_OPTIONAL)
-    _jobs(wanted)
-    return wanted
+    return framework.request(event, required=_REQUIRED, optional=_OPTIONAL)
 
 
-def _jobs(wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a separate request for each step. Raises ResourceError."""
+def _jobs(event: Event, wanted: Mapping[str, Any]) -> list[Job]:
+    """Return the job of each step, each with a request of its own. Raises ResourceError."""
     place = {key: value for key, value in wanted.items() if key != "further"}
     try:
         steps = [wanted, *wanted.get("further", [])]
-        jobs = [place | {key: step[key] for key in ("name", "arguments")} for step in steps]
+        jobs = [Job(event, place | {key: step[key] for key in ("name", "arguments")}) for step in steps]
     except (KeyError, TypeError) as error:
         raise ResourceError(f"Request: further: not a step: {error!r}") from None
-    names = [job["name"] for job in jobs]
+    names = [job.name for job in jobs]
     if len(set(names)) < len(names):
         raise ResourceError(f"Request: {', '.join(sorted(names))}: a name is there twice")
     return jobs
@@ -288,32 +228,29 @@ def _together(waiting: Iterable[Waiting | None]) -> Waiting | None:
     return Waiting("; ".join(reasons)) if reasons else None
 
 
-def _stopped(steps: Steps, active: list[dict[str, Any]]) -> Waiting | None:
-    """Stop steps; None if none is left."""
-    if not active:
-        return None
-    steps.stop(active)
-    return Waiting("the end of " + ", ".join(f"{step['Id']} ({step['Status']['State']})" for step in active))
-
-
-def _elsewhere_stopped(event: Event, jobs: Sequence[Mapping[str, Any]]) -> Waiting | None:
+def _elsewhere_stopped(event: Event, jobs: Iterable[Job]) -> Waiting | None:
     """Stop the previous request's steps: on a cluster that is being replaced, or under other names."""
     old = framework.old_request(event, required=_REQUIRED, optional=_OPTIONAL)
     if old is None:
         return None
-    wanted = {(job["clusterId"], job["name"]) for job in jobs}
-    gone = [job for job in _jobs(old) if (job["clusterId"], job["name"]) not in wanted]
-    if waiting := _together([_stopped(steps, steps.active()) for steps in map(Steps, gone)]):
+    wanted = {(job.cluster, job.name) for job in jobs}
+    gone = [job for job in _jobs(event, old) if (job.cluster, job.name) not in wanted]
+    if waiting := _together([job.stopped(job.active()) for job in gone]):
         return waiting
-    names = {name for _, name in wanted}
     for job in gone:
-        if job["name"] not in names:
-            Owners(event, job).leave()
+        if job.name not in {name for _, name in wanted}:
+            job.leave()
     return None
 
 
-def _settled(step: Mapping[str, Any]) -> Progress:
+def _settled(steps: list[Step]) -> Progress:
     """Report the wanted step's progress. Raises ResourceError with the reason if it has ended."""
+    running = [step for step in steps if step["Status"]["State"] in ACTIVE]
+    if len(running) > 1:
+        # Added twice after all. They share their stop file; the table's own claim lets only one continue.
+        ids = ", ".join(step["Id"] for step in running)
+        return Waiting(f"the end of all but one of {ids}: the table takes one job")
+    step = (running or steps)[0]
     status, label = step["Status"], f"step {step['Id']} ({step['Name']})"
     if status["State"] == "RUNNING":
         started = status["Timeline"].get("StartDateTime")
@@ -328,6 +265,4 @@ def _settled(step: Mapping[str, Any]) -> Progress:
     raise ResourceError(f"{label} is {status['State']}: {'; '.join(filter(None, reasons)) or 'no reason given'}{log}")
 
 
-handler = Handler(start=start, settle=settle, remove=remove, claim=journal.claim, check=journal.check)
-on_event = handler.on_event
-is_complete = handler.is_complete
+on_event, is_complete = journal.handler(start=start, settle=settle, remove=remove).functions

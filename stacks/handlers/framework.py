@@ -18,9 +18,11 @@ import json
 import logging
 import os
 import random
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import boto3
@@ -31,6 +33,9 @@ from botocore.exceptions import ConnectionError as AWSConnectionError
 from contract.tags import OWNER
 
 Event = Mapping[str, Any]
+Function = Callable[[Event, object], dict[str, Any]]
+# A request's keys and the types of their values.
+Kinds = Mapping[str, type]
 Result = TypeVar("Result")
 
 # CloudFormation waits 3,600 s, and CDK's framework then reports only "timed out".
@@ -51,34 +56,11 @@ _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 # Errors of AWS calls that `retry_reason` judges.
 CALL_ERRORS = (ClientError, HTTPClientError, AWSConnectionError)
-# Throttling and transient errors of botocore's standard retry mode (botocore/retries/standard.py), and the names of
-# MSK Connect's, EMR's, S3's and Secrets Manager's own. Any 429 or 5xx answer counts, too.
-_TRANSIENT = frozenset(
-    {
-        "BandwidthLimitExceeded",
-        "EC2ThrottledException",
-        "InternalError",
-        "InternalFailure",
-        "InternalServerError",
-        "InternalServerErrorException",
-        "InternalServerException",
-        "InternalServiceError",
-        "PriorRequestNotComplete",
-        "ProvisionedThroughputExceededException",
-        "RequestLimitExceeded",
-        "RequestThrottled",
-        "RequestThrottledException",
-        "RequestTimeout",
-        "RequestTimeoutException",
-        "ServiceUnavailable",
-        "ServiceUnavailableException",
-        "SlowDown",
-        "ThrottledException",
-        "Throttling",
-        "ThrottlingException",
-        "TooManyRequestsException",
-        "TransactionInProgressException",
-    }
+# Names of throttling and transient errors: botocore's standard retry mode's (botocore/retries/standard.py), MSK
+# Connect's, EMR's, S3's and Secrets Manager's own. Any 429 or 5xx answer counts, too.
+_TRANSIENT = re.compile(
+    "Throttl|TooManyRequests|RequestLimitExceeded|SlowDown|RequestTimeout|ServiceUnavailable"
+    "|Internal(Error|Failure|Server|Service)"
 )
 _TRANSIENT_STATUS = frozenset({429, 500, 502, 503, 504})
 
@@ -108,18 +90,23 @@ Progress = Done | Waiting
 class Handler:
     """A custom resource's life cycle, behind CDK's `custom_resources.Provider`.
 
-    `start` returns `PhysicalResourceId` and the values that `settle` needs; it is called for Create and Update.
-    `settle` gets the event with these merged in, and in `KnownAs` the id by which CloudFormation knows the resource
-    until it is settled; `remove` gets the Delete event: without it, a deletion leaves everything. `claim` records that
-    a request now works on its resource and returns its place in the order of requests; `check` raises ResourceError if
-    a later request has taken over (stacks/handlers/journal.py).
+    `start` returns the resource's id; it is called for Create and Update. `settle` gets the event with that id, and in
+    `KnownAs` the id by which CloudFormation knows the resource until it is settled; `remove` gets the Delete event:
+    without it, a deletion leaves everything. `claim` records that a request now works on its resource and returns its
+    place in the order of requests; `check` raises ResourceError if a later request has taken over
+    (stacks/handlers/journal.py).
     """
 
-    start: Callable[[Event], dict[str, Any]]
+    start: Callable[[Event], str]
     settle: Callable[[Event], Progress]
     remove: Callable[[Event], Progress] = lambda _event: Done()
     claim: Callable[[Event], str] | None = None
     check: Callable[[Event], None] | None = None
+
+    @property
+    def functions(self) -> tuple[Function, Function]:
+        """Lambda's two entry points."""
+        return self.on_event, self.is_complete
 
     def on_event(self, event: Event, _context: object) -> dict[str, Any]:
         """Answer the framework's first call. Raises ResourceError with the reason if the request is refused."""
@@ -128,7 +115,7 @@ class Handler:
         result: dict[str, Any] = {"PhysicalResourceId": known, "KnownAs": known, "Started": int(now())}
         with _reasons():
             if event["RequestType"] != "Delete":
-                result |= _retry_now(lambda: self.start(event))
+                result["PhysicalResourceId"] = _retry_now(lambda: self.start(event))
             if self.claim is not None:
                 result["Order"] = _claimed(self.claim, event)
         return result
@@ -171,7 +158,7 @@ def sleep(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def request(event: Event, *, required: Mapping[str, type], optional: Mapping[str, type]) -> dict[str, Any]:
+def request(event: Event, *, required: Kinds, optional: Kinds = MappingProxyType({})) -> dict[str, Any]:
     """Read the request, which is one JSON string because CloudFormation turns numbers into strings.
 
     Unknown keys are refused, except in a deletion: a newer version of this code may have created the resource. Raises
@@ -191,26 +178,29 @@ def request(event: Event, *, required: Mapping[str, type], optional: Mapping[str
     return wanted
 
 
-def old_request(event: Event, *, required: Mapping[str, type], optional: Mapping[str, type]) -> dict[str, Any] | None:
+def old_request(event: Event, *, required: Kinds, optional: Kinds = MappingProxyType({})) -> dict[str, Any] | None:
     """Read the previous request; None if there is none, or this version of the code can't read it."""
     if "OldResourceProperties" not in event:
         return None
     before = {"RequestType": "Delete", "ResourceProperties": event["OldResourceProperties"]}
+    return if_accepted(lambda: request(before, required=required, optional=optional))
+
+
+def if_accepted(read: Callable[[], Result]) -> Result | None:
+    """Read a deletion's request; None if it was refused before: then it has created nothing."""
     try:
-        return request(before, required=required, optional=optional)
+        return read()
     except ResourceError:
         return None
 
 
 def as_object(event: Event) -> dict[str, Any]:
     """Return the request unchecked. Raises ResourceError if it isn't an object."""
-    try:
+    with contextlib.suppress(KeyError, TypeError, ValueError):
         wanted = json.loads(event["ResourceProperties"]["Request"])
-    except (KeyError, TypeError, ValueError):
-        raise ResourceError("the property Request must be one JSON object") from None
-    if not isinstance(wanted, dict):
-        raise ResourceError("the property Request must be one JSON object")
-    return wanted
+        if isinstance(wanted, dict):
+            return wanted
+    raise ResourceError("the property Request must be one JSON object")
 
 
 def stack_name(event: Event) -> str:
@@ -305,7 +295,7 @@ def retry_reason(error: Exception) -> str | None:
     """Return what failed if the error is transient (AWS is busy or out of reach); otherwise None."""
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-        if error_code(error) in _TRANSIENT or status in _TRANSIENT_STATUS:
+        if _TRANSIENT.search(error_code(error)) or status in _TRANSIENT_STATUS:
             return f"{error.operation_name} again after {error_code(error)}"
     unreachable = isinstance(error, CALL_ERRORS) and not isinstance(error, ClientError)
     return f"AWS again after {type(error).__name__}" if unreachable else None

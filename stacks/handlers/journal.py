@@ -20,15 +20,12 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.exceptions import ClientError
 
 from stacks.handlers import framework
-from stacks.handlers.framework import Event, ResourceError, error_code
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
+from stacks.handlers.framework import Event, Handler, ResourceError, error_code
 
 VARIABLE = "JOURNAL"
 # No request lives longer: CDK's waiter ends after 58 minutes.
@@ -46,7 +43,7 @@ class SupersededError(ResourceError):
     """Another request now works on the resource. CloudFormation no longer waits for this one."""
 
 
-s3: Callable[[], "S3Client"] = functools.partial(framework.client, "s3")
+s3 = functools.partial(framework.client, "s3")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,17 +55,15 @@ class S3Store:
 
     def keys(self, prefix: str) -> list[str]:
         """The keys with this prefix; none if the bucket has been deleted with its stack."""
+        pages = s3().get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self.prefix + prefix)
         try:
-            pages = list(
-                s3().get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self.prefix + prefix)
-            )
+            return [entry["Key"].removeprefix(self.prefix) for page in pages for entry in page.get("Contents", [])]
         except s3().exceptions.NoSuchBucket:
             return []
-        return [entry["Key"].removeprefix(self.prefix) for page in pages for entry in page.get("Contents", [])]
 
     def read(self, key: str) -> str | None:
         try:
-            return s3().get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"].read().decode()
+            return str(s3().get_object(Bucket=self.bucket, Key=self.prefix + key)["Body"].read(), encoding="utf-8")
         except ClientError as error:
             if error_code(error) not in ("NoSuchKey", "NoSuchBucket"):
                 raise
@@ -204,3 +199,7 @@ def _refused(error: ClientError) -> bool:
 
 def _write(event: Event, facts: dict[str, Any]) -> None:
     store().write(_key(event, event["Order"]), json.dumps(facts))
+
+
+# A handler whose requests keep a journal.
+handler = functools.partial(Handler, claim=claim, check=check)

@@ -8,10 +8,10 @@ workers are ready. A task that fails, or a worker that doesn't start, fails the 
 removes the connector, then its workers; slot, offsets and topics stay, as on MSK Connect.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote
 
 from contract.tags import FORMER_OWNER, OWNER
@@ -23,7 +23,7 @@ from stacks.handlers.framework import Done, Event, Progress, ResourceError, Wait
 from stacks.handlers.kubernetes_objects import no_longer, refused
 from stacks.handlers.life_cycle import Found, Resource
 from stacks.handlers.msk_connect.changes import kept_name
-from stacks.handlers.worker_log import hidden
+from stacks.handlers.worker_log import TELLING, hidden
 
 _REQUEST = {"cluster": dict, "connectorName": str, "objects": list, "connectorConfiguration": dict}
 # Restarts before failed tasks fail the deployment: IAM may still be propagating rights, and the previous worker holds
@@ -46,11 +46,10 @@ _STARTS = 5
 _LOG_LINES = 20
 # Allowed clock difference; the API reports whole seconds.
 _SKEW_SECONDS = 2
-_TELLING = ("ERROR", "FATAL", "Exception", "Caused by")
 
 
-def start(event: Event) -> dict[str, Any]:
-    return {"PhysicalResourceId": kept_name(event, _request(event)["connectorName"])}
+def start(event: Event) -> str:
+    return kept_name(event, _request(event)["connectorName"])
 
 
 class Connector(Resource):
@@ -64,25 +63,18 @@ class Connector(Resource):
         self._facts = journal.own(event)
 
     @classmethod
-    def wanted_by(cls, event: Event) -> "Connector":
+    def wanted_by(cls, event: Event) -> Self:
         return cls(event, _request(event))
 
-    @classmethod
-    def deleted_by(cls, event: Event) -> "Connector | None":
-        try:
-            return cls(event, _request(event))
-        except ResourceError:
-            return None
-
     def settle(self) -> Progress:
-        try:
-            return super().settle()
-        except (UnreachableError, KubernetesError) as error:
-            return refused(self.event, error)
+        return self._reached(super().settle)
 
     def remove(self) -> Progress:
+        return self._reached(super().remove)
+
+    def _reached(self, step: Callable[[], Progress]) -> Progress:
         try:
-            return super().remove()
+            return step()
         except (UnreachableError, KubernetesError) as error:
             return refused(self.event, error)
 
@@ -110,7 +102,7 @@ class Connector(Resource):
     def next_step(self, found: Found) -> Progress:
         if not found.shown or not self._facts.get(_APPLIED):
             self._apply(found)
-        workers = rollout(self._api, self._objects, since=self.event["Started"])
+        workers = rollout(self._api, self._deployment, since=self.event["Started"])
         if workers.failure:
             raise ResourceError(hidden(f"{self.name}: {workers.failure}"))
         if not workers.all_begun:
@@ -128,7 +120,7 @@ class Connector(Resource):
         return Done(data={"Name": self.name})
 
     def delete(self, found: Found) -> Progress:  # noqa: ARG002  what is left of it is asked for
-        workers = rollout(self._api, self._objects, since=self.event["Started"])
+        workers = rollout(self._api, self._deployment, since=self.event["Started"])
         if workers.running and not self._facts.get(_APPLIED):
             late = framework.now() >= self.event["Started"] + FAREWELL_SECONDS
             try:
@@ -186,8 +178,7 @@ class Connector(Resource):
         if status["connector"]["state"] in _AT_REST:
             return None
         parts = [status["connector"], *status["tasks"]]
-        failed = [part for part in parts if part["state"] == "FAILED"]
-        if failed:
+        if failed := [part for part in parts if part["state"] == "FAILED"]:
             return self._again(failed)
         states = sorted({part["state"] for part in parts})
         if not status["tasks"] or states != ["RUNNING"]:
@@ -228,14 +219,13 @@ class Connector(Resource):
 
 
 def _request(event: Event) -> dict[str, Any]:
-    wanted = framework.request(event, required=_REQUEST, optional={})
+    wanted = framework.request(event, required=_REQUEST)
     if not wanted["objects"]:
         raise ResourceError("Request: objects must name the workers'")
     return wanted
 
 
 def _offset_topic(deployment: Mapping[str, Any]) -> str | None:
-    """Return the offset topic of a Deployment's workers."""
     variables = deployment["spec"]["template"]["spec"]["containers"][0]["env"]
     return next((entry.get("value") for entry in variables if entry["name"] == OFFSETS), None)
 
@@ -255,15 +245,14 @@ class Rollout:
     failure: str | None = None
 
 
-def rollout(api: Kubernetes, objects: Sequence[Mapping[str, Any]], *, since: float) -> Rollout:
-    """Check the Deployment among the objects, and its pods. Raises KubernetesError, UnreachableError.
+def rollout(api: Kubernetes, wanted: Mapping[str, Any], *, since: float) -> Rollout:
+    """Check a Deployment and its pods. Raises KubernetesError, UnreachableError.
 
     `since`: when the change began, in seconds since 1970. Faults of older pods, which a rollback is about to replace,
     don't count.
     """
-    wanted = next(each for each in objects if each["kind"] == "Deployment")
-    found = api.get(wanted)
-    pods = api.pods(wanted["metadata"]["namespace"], wanted["spec"]["selector"]["matchLabels"])
+    found, namespace = api.get(wanted), wanted["metadata"]["namespace"]
+    pods = api.pods(namespace, wanted["spec"]["selector"]["matchLabels"])
     running = any(pod.get("status", {}).get("phase") == "Running" for pod in pods)
     if found is None:
         return Rollout(all_begun=False, complete=False, running=running, pods=bool(pods), state="no workers yet")
@@ -271,14 +260,15 @@ def rollout(api: Kubernetes, objects: Sequence[Mapping[str, Any]], *, since: flo
     seen = status.get("observedGeneration", 0) >= found["metadata"].get("generation", 0)
     new, ready = status.get("updatedReplicas", 0), status.get("availableReplicas", 0)
     others = status.get("replicas", 0) - new
-    reasons = sorted(set(_waiting(pods)))
+    reasons = {reason for pod in pods for reason in _unmet(pod, "PodScheduled")}
+    reasons |= {str(waiting.get("reason", "waiting")) for _, waiting, _ in _held_up(pods)}
     state = f"{new} of {replicas} workers are of the newest kind, {ready} ready, {max(others, 0)} older"
     return Rollout(
         all_begun=seen and new >= replicas and running,
         complete=seen and new >= replicas and ready >= replicas and others <= 0,
         running=running,
         pods=bool(pods),
-        state=f"{state} ({'; '.join(reasons)})" if reasons else state,
+        state=f"{state} ({'; '.join(sorted(reasons))})" if reasons else state,
         failure=_failure(api, found, [pod for pod in pods if _is_of(pod, since)]) if seen else None,
     )
 
@@ -290,43 +280,39 @@ def _is_of(pod: Mapping[str, Any], since: float) -> bool:
     return "deletionTimestamp" not in metadata and born >= since - _SKEW_SECONDS
 
 
-def _waiting(pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield why pods aren't running."""
+def _held_up(pods: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any], int]]:
+    """Yield the pod, what it waits for, and the number of restarts of each container that isn't running."""
     for pod in pods:
-        status = pod.get("status", {})
-        for condition in status.get("conditions", []):
-            if condition["type"] == "PodScheduled" and condition["status"] == "False":
-                yield str(condition.get("message", condition.get("reason", "not scheduled")))
-        for container in status.get("containerStatuses", []):
+        for container in pod.get("status", {}).get("containerStatuses", []):
             if waiting := container.get("state", {}).get("waiting"):
-                yield str(waiting.get("reason", "waiting"))
+                yield pod["metadata"]["name"], waiting, container.get("restartCount", 0)
+
+
+def _unmet(thing: Mapping[str, Any], type_: str) -> list[str]:
+    """Return why a condition of a pod or Deployment isn't met."""
+    conditions = thing.get("status", {}).get("conditions", [])
+    unmet = [each for each in conditions if each["type"] == type_ and each["status"] == "False"]
+    return [str(each.get("message", each.get("reason", "no reason given"))) for each in unmet]
 
 
 def _failure(api: Kubernetes, deployment: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> str | None:
-    for pod in pods:
-        name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
-        for container in pod.get("status", {}).get("containerStatuses", []):
-            waiting = container.get("state", {}).get("waiting") or {}
-            if waiting.get("reason") in _HOPELESS:
-                return f"the worker {name} can't start: {waiting['reason']}: {waiting.get('message', '')}"
-            if waiting and container.get("restartCount", 0) >= _STARTS:
-                return f"the worker {name} ends again and again: {_last_lines(api, namespace, name)}"
-    for condition in deployment.get("status", {}).get("conditions", []):
-        if condition["type"] == "Progressing" and condition["status"] == "False":
-            return f"its workers don't become ready: {condition.get('message', condition.get('reason', ''))}"
-    return None
+    for name, waiting, restarts in _held_up(pods):
+        if waiting.get("reason") in _HOPELESS:
+            return f"the worker {name} can't start: {waiting['reason']}: {waiting.get('message', '')}"
+        if restarts >= _STARTS:
+            lines = _last_lines(api, deployment["metadata"]["namespace"], name)
+            return f"the worker {name} ends again and again: {lines}"
+    unmet = _unmet(deployment, "Progressing")
+    return f"its workers don't become ready: {unmet[0]}" if unmet else None
 
 
 def _last_lines(api: Kubernetes, namespace: str, pod: str) -> str:
-    """Return the most telling last lines of a worker's log."""
     try:
         lines = api.log(namespace, pod, lines=_LOG_LINES).splitlines()
     except UnreachableError as error:
         return f"its log can't be read: {error}"
-    telling = [line.strip() for line in lines if any(word in line for word in _TELLING)]
+    telling = [line.strip() for line in lines if TELLING.search(line)]
     return " | ".join((telling or lines)[-3:]) or "it has logged nothing"
 
 
-_handler = life_cycle.handler(start, Connector.wanted_by, Connector.deleted_by)
-on_event = _handler.on_event
-is_complete = _handler.is_complete
+on_event, is_complete = life_cycle.handler(start, Connector).functions

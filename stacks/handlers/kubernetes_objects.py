@@ -8,7 +8,7 @@ from typing import Any
 
 from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all, identity
 from stacks.handlers import framework, journal
-from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
+from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
 
 Objects = list[dict[str, Any]]
 _REQUEST = {"cluster": dict, "objects": list}
@@ -17,9 +17,9 @@ SPREADS_SECONDS = 300
 _UNKNOWN, _FORBIDDEN = 401, 403
 
 
-def start(event: Event) -> dict[str, Any]:
+def start(event: Event) -> str:
     wanted = _request(event)
-    return {"PhysicalResourceId": event.get("PhysicalResourceId", f"{wanted['cluster']['name']}/objects")}
+    return str(event.get("PhysicalResourceId", f"{wanted['cluster']['name']}/objects"))
 
 
 def settle(event: Event) -> Progress:
@@ -29,12 +29,8 @@ def settle(event: Event) -> Progress:
 
 
 def remove(event: Event) -> Progress:
-    """Delete all of them; an unreadable request has created none."""
-    try:
-        wanted = _request(event)
-    except ResourceError:
-        return Done()
-    return _changed(event, wanted, apply=[], delete=wanted["objects"])
+    wanted = framework.if_accepted(lambda: _request(event))
+    return Done() if wanted is None else _changed(event, wanted, apply=[], delete=wanted["objects"])
 
 
 def _changed(event: Event, wanted: dict[str, Any], *, apply: Objects, delete: Objects) -> Progress:
@@ -60,15 +56,13 @@ def refused(event: Event, error: Exception) -> Waiting:
 
 def no_longer(event: Event, objects: Objects) -> Objects:
     """Return the previous request's objects that this one lacks."""
-    before = framework.old_request(event, required={"objects": list}, optional={})
+    before = framework.old_request(event, required={"objects": list})
     there = {identity(each) for each in objects}
     return [each for each in (before or {}).get("objects", []) if identity(each) not in there]
 
 
 def _request(event: Event) -> dict[str, Any]:
-    return framework.request(event, required=_REQUEST, optional={})
+    return framework.request(event, required=_REQUEST)
 
 
-_handler = Handler(start=start, settle=settle, remove=remove, claim=journal.claim, check=journal.check)
-on_event = _handler.on_event
-is_complete = _handler.is_complete
+on_event, is_complete = journal.handler(start=start, settle=settle, remove=remove).functions

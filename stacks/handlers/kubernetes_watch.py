@@ -9,9 +9,9 @@ between restarts grow as on MSK Connect (connector_restarts.py); the metrics the
 import json
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from plugins.source.source_connector import not_following_slot
@@ -19,10 +19,7 @@ from plugins.workers import connect_workers
 from plugins.workers.connect_workers import DIMENSION, FAILED, FOLLOWS_SLOT, RATES, REST_PORT, RESTARTS, RUNNING
 from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError
 from stacks.handlers import framework
-from stacks.handlers.connector_restarts import REMEMBERED, each_connector, figures_by_minute, metrics, seconds_left
-
-if TYPE_CHECKING:
-    from mypy_boto3_cloudwatch.type_defs import MetricDatumTypeDef
+from stacks.handlers.connector_restarts import REMEMBERED, each_connector, figures_by_minute, seconds_left
 
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
@@ -76,8 +73,8 @@ def _rates(api: Kubernetes, namespace: str, name: str) -> dict[str, float]:
 
 
 def _publish(name: str, figures: Mapping[str, float]) -> None:
-    data: Sequence[MetricDatumTypeDef] = [
+    data = [
         {"MetricName": metric, "Value": value, "Dimensions": [{"Name": DIMENSION, "Value": name}]}
         for metric, value in figures.items()
     ]
-    metrics().put_metric_data(Namespace=os.environ["METRICS"], MetricData=data)
+    framework.client("cloudwatch").put_metric_data(Namespace=os.environ["METRICS"], MetricData=data)

@@ -17,7 +17,7 @@ Delete of the old one makes the new one its only owner; a Delete of the new one 
 import abc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from contract.tags import FORMER_OWNER, OWNER
 from stacks.handlers import framework, journal
@@ -44,6 +44,15 @@ class Resource(abc.ABC):
     @property
     def what(self) -> str:
         return self.name
+
+    @classmethod
+    @abc.abstractmethod
+    def wanted_by(cls, event: Event) -> Self: ...
+
+    @classmethod
+    def deleted_by(cls, event: Event) -> Self | None:
+        """Return what a deletion is for; None if its request has created nothing."""
+        return framework.if_accepted(lambda: cls.wanted_by(event))
 
     @abc.abstractmethod
     def look(self) -> Found | None: ...
@@ -117,21 +126,9 @@ class Resource(abc.ABC):
         return stack == framework.stack_name(self.event) and construct != self.event["LogicalResourceId"]
 
 
-def handler(
-    start: Callable[[Event], dict[str, Any]],
-    wanted: Callable[[Event], Resource],
-    deleted: Callable[[Event], Resource | None],
-) -> Handler:
-    """Build a kind's handler. `wanted` and `deleted` read a request; None: it was refused and has created nothing."""
-
+def handler(start: Callable[[Event], str], kind: type[Resource]) -> Handler:
     def remove(event: Event) -> Progress:
-        resource = deleted(event)
+        resource = kind.deleted_by(event)
         return Done() if resource is None else resource.remove()
 
-    return Handler(
-        start=start,
-        settle=lambda event: wanted(event).settle(),
-        remove=remove,
-        claim=journal.claim,
-        check=journal.check,
-    )
+    return journal.handler(start=start, settle=lambda event: kind.wanted_by(event).settle(), remove=remove)

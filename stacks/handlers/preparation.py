@@ -62,26 +62,26 @@ _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
 
-def start(event: Event) -> dict[str, Any]:
+def start(event: Event) -> str:
     """Choose a permanent id: if it changed in an update, CloudFormation would delete the old resource and its slot."""
     wanted = _request(event)
     wanted_tables(wanted.get("tables", ()))
     if event["RequestType"] == "Update":
-        return {"PhysicalResourceId": event["PhysicalResourceId"]}
+        return str(event["PhysicalResourceId"])
     # A renamed resource inherits its predecessor's generation: slot and offsets are still the same.
     found = _record(wanted)
     generation = (found and found.generation) or framework.sha256_of(event["RequestId"])[:GENERATION_DIGITS]
-    if _only_reads(wanted):
-        return {"PhysicalResourceId": f"{wanted['pipeline']}/reader/{generation}"}
+    if "readerSecretArn" in wanted:
+        return f"{wanted['pipeline']}/reader/{generation}"
     server = wanted.get("clusterIdentifier") or wanted["host"]
-    return {"PhysicalResourceId": f"{server}/{wanted.get('pipeline') or wanted['database']}/prepared/{generation}"}
+    return f"{server}/{wanted.get('pipeline') or wanted['database']}/prepared/{generation}"
 
 
 def settle(event: Event) -> Progress:
     """Do what isn't done yet, or check that nothing is left. Wait for tables in use and an unreachable database."""
     wanted = _request(event)
     try:
-        if _only_reads(wanted):
+        if "readerSecretArn" in wanted:
             _let_read(wanted)
             return Done()
         loaded = _load(wanted) if "sampleData" in wanted else None
@@ -107,13 +107,9 @@ def remove(event: Event) -> Progress:
     A deleted database has no slot; an unreachable one still does. If two resources share a database, because one was
     renamed, the last one drops the slot.
     """
-    try:
-        wanted = _request(event)
-    except ResourceError:
-        # A refused request has created nothing.
-        return Done()
-    found, owner = _record(wanted), framework.owner(event)
-    if found is None or not found.has(owner):
+    wanted, owner = framework.if_accepted(lambda: _request(event)), framework.owner(event)
+    found = _record(wanted) if wanted else None
+    if wanted is None or found is None or not found.has(owner):
         return Done()
     if not found.others(owner) and (left := _drop_slot(wanted)) is not None:
         return left
@@ -152,12 +148,12 @@ def _load(wanted: Mapping[str, Any]) -> dict[str, int]:
             " copy the snapshot with a key, and restore the copy"
         )
     options = LoadOptions(
-        connector_password=str(of_secret(wanted["connectorSecret"])["password"]),
+        connector_password=str(of_secret(wanted["roleSecret"])["password"]),
         scale=wanted["sampleScale"] if wanted["sampleData"] else 1,
         empty=not wanted["sampleData"],
     )
     try:
-        with _login(wanted, wanted["masterSecret"]) as master:
+        with _login(wanted, wanted["ownerSecret"]) as master:
             report = loading.prepare(master, options, refresh_s=REFRESH_S)
     except NewerError as error:
         _log.warning("%s: %s", wanted["database"], error)
@@ -169,7 +165,7 @@ def _load(wanted: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _prepare(wanted: Mapping[str, Any]) -> None:
-    """Do what the plan for a connector still lists, or check that it is done."""
+    """Do what the plan for a connector still lists, or check as its role that it is done. Raises LoadError."""
     objects = SourceObjects(
         publication=wanted["publication"],
         slot=wanted["slot"],
@@ -177,29 +173,21 @@ def _prepare(wanted: Mapping[str, Any]) -> None:
         role=wanted["role"],
         tables=wanted_tables(wanted["tables"]),
     )
-    with _login(wanted, _secret_of_role(wanted)) as connector:
+    with _login(wanted, wanted["roleSecret"]) as connector:
         _check_user(wanted, connector, "connector logs in")
-        if secret := _secret_of_owner(wanted):
+        if secret := wanted["ownerSecret"]:
             with _login(wanted, secret) as owner:
                 done, left = source_preparing.prepare(owner, objects, password=str(connector["password"]))
-            remarks = (*done.remarks, *left.remarks, *left.problems)
+            remarks = [*done.remarks, *left.remarks, *left.problems]
         else:
-            remarks = _look_at_preparation(wanted, objects, connector)
+            with contextlib.closing(connect(connector)) as connection, connection.cursor() as cursor:
+                found = source_preparing.plan(cursor, objects)
+            if lines := [*found.problems, *(f"not done: {step.purpose}" for step in found.steps)]:
+                command = f"./lake source prepare {wanted['pipeline']} --dsn …"
+                raise LoadError(f"it isn't prepared: {'; '.join(lines)}: run `{command}`, then deploy again")
+            remarks = [*found.remarks]
     for remark in remarks:
         _log.warning("%s: %s", wanted["pipeline"], remark)
-
-
-def _look_at_preparation(
-    wanted: Mapping[str, Any], objects: SourceObjects, connector: Mapping[str, Any]
-) -> tuple[str, ...]:
-    """Check, as the connector's role, that nothing is left to do. Raises LoadError with what is."""
-    with contextlib.closing(connect(connector)) as connection, connection.cursor() as cursor:
-        found = source_preparing.plan(cursor, objects)
-    lines = [*found.problems, *(f"not done: {step.purpose}" for step in found.steps)]
-    if lines:
-        command = f"./lake source prepare {wanted['pipeline']} --dsn …"
-        raise LoadError(f"it isn't prepared: {'; '.join(lines)}: run `{command}`, then deploy again")
-    return tuple(found.remarks)
 
 
 def _let_read(wanted: Mapping[str, Any]) -> None:
@@ -210,9 +198,9 @@ def _let_read(wanted: Mapping[str, Any]) -> None:
         queries={str(name): str(query) for name, query in wanted["queries"].items()},
         sees_writers=wanted["seesWriters"],
     )
-    with _login(wanted, wanted["readerSecretArn"]) as reader:
+    with _login(wanted, wanted["roleSecret"]) as reader:
         _check_user(wanted, reader, "job reads")
-        if secret := _secret_of_owner(wanted):
+        if secret := wanted["ownerSecret"]:
             with _login(wanted, secret) as owner:
                 grant_reader(owner, objects, password=str(reader["password"]))
         with contextlib.closing(connect(reader)) as connection, connection.cursor() as cursor:
@@ -227,7 +215,7 @@ def _let_read(wanted: Mapping[str, Any]) -> None:
 
 def _drop_slot(wanted: Mapping[str, Any]) -> Waiting | None:
     try:
-        with _login(wanted, _secret_of_owner(wanted) or _secret_of_role(wanted)) as parameters:
+        with _login(wanted, wanted["ownerSecret"] or wanted["roleSecret"]) as parameters:
             gone = drop_slot(parameters, wanted["slot"])
     except LoginError as error:
         return _wait_for_password(error, wanted)
@@ -255,15 +243,6 @@ def _login(wanted: Mapping[str, Any], secret: str) -> Iterator[dict[str, Any]]:
         yield parameters
 
 
-def _secret_of_owner(wanted: Mapping[str, Any]) -> str:
-    """The secret of a user who may prepare the database; empty if a DBA does."""
-    return str(wanted.get("masterSecret") or wanted.get("ownerSecretArn", ""))
-
-
-def _secret_of_role(wanted: Mapping[str, Any]) -> str:
-    return str(wanted.get("connectorSecret") or wanted.get("connectorSecretArn", ""))
-
-
 def _check_user(wanted: Mapping[str, Any], login: Mapping[str, Any], what_it_does: str) -> None:
     """Raise ResourceError if an external database's secret is for another user than the pipeline's role."""
     if "host" in wanted and login["user"] != wanted["role"]:
@@ -279,7 +258,7 @@ def _set_password(wanted: Mapping[str, Any]) -> None:
     try:
         rds.modify_db_cluster(
             DBClusterIdentifier=wanted["clusterIdentifier"],
-            MasterUserPassword=str(of_secret(wanted["masterSecret"])["password"]),
+            MasterUserPassword=str(of_secret(wanted["ownerSecret"])["password"]),
             ApplyImmediately=True,
         )
     except rds.exceptions.InvalidDBClusterStateFault:
@@ -302,14 +281,12 @@ def _enter(event: Event, wanted: Mapping[str, Any], generation: str, *, found_pr
     found, owner = _record(wanted), framework.owner(event)
     if found is None:
         raise ResourceError(f"the cluster {wanted['clusterIdentifier']} is being deleted")
-    begins = not found.others(owner) if event["RequestType"] == "Create" else _moved(event, wanted)
+    begins = not found.others(owner)
+    if event["RequestType"] == "Update":
+        # For another cluster than before: a restored one.
+        old = json.loads(event.get("OldResourceProperties", event["ResourceProperties"])["Request"])
+        begins = old.get("clusterIdentifier") != wanted.get("clusterIdentifier")
     found.claim(owner, generation, missed=found_prepared and begins)
-
-
-def _moved(event: Event, wanted: Mapping[str, Any]) -> bool:
-    """Whether an update is for another cluster than before: a restored one."""
-    old = json.loads(event.get("OldResourceProperties", event["ResourceProperties"])["Request"])
-    return bool(old.get("clusterIdentifier") != wanted.get("clusterIdentifier"))
 
 
 def _where(wanted: Mapping[str, Any]) -> str:
@@ -321,23 +298,23 @@ def _where(wanted: Mapping[str, Any]) -> str:
 
 def _record(wanted: Mapping[str, Any]) -> Record | None:
     """Read who has prepared the database; None if it is gone, or for a role that only reads, which needs no record."""
-    if _only_reads(wanted):
+    if "readerSecretArn" in wanted:
         return None
     if "clusterIdentifier" in wanted:
         return preparation_record.tags(wanted["clusterIdentifier"], wanted.get("pipeline"))
     return preparation_record.parameters(wanted["record"])
 
 
-def _only_reads(wanted: Mapping[str, Any]) -> bool:
-    return "readerSecretArn" in wanted
-
-
 def _request(event: Event) -> dict[str, Any]:
     given = framework.as_object(event)
     required = next((keys for key, keys in _REQUESTS.items() if key in given), _REQUESTS["clusterIdentifier"])
-    return framework.request(event, required=required, optional={"sqlHash": str, "setMasterPassword": bool})
+    wanted = framework.request(event, required=required, optional={"sqlHash": str, "setMasterPassword": bool})
+    roles = ("connectorSecret", "connectorSecretArn", "readerSecretArn")
+    return wanted | {
+        # A user who may prepare the database; empty if a DBA does.
+        "ownerSecret": wanted.get("masterSecret") or wanted.get("ownerSecretArn", ""),
+        "roleSecret": next((wanted[key] for key in roles if key in wanted), ""),
+    }
 
 
-_handler = Handler(start=start, settle=settle, remove=remove)
-on_event = _handler.on_event
-is_complete = _handler.is_complete
+on_event, is_complete = Handler(start=start, settle=settle, remove=remove).functions

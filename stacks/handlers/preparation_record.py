@@ -19,7 +19,7 @@ _GONE = ("deleting", "deleted")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record:
+class _Entries:
     """The generations of the resources that have prepared the database, by entry name, which begins with `prefix`."""
 
     prefix: str
@@ -40,17 +40,9 @@ class Record:
     def entry(self, owner: str) -> str:
         return self.prefix + framework.sha256_of(owner)[: framework.HASH_DIGITS]
 
-    def claim(self, owner: str, generation: str, *, missed: bool) -> None:
-        """Enter `owner`; `missed`: changes may have been lost before."""
-        raise NotImplementedError
-
-    def release(self, owner: str) -> None:
-        """Remove `owner`'s entry, if it exists."""
-        raise NotImplementedError
-
 
 @dataclass(frozen=True, kw_only=True)
-class Tags(Record):
+class Tags(_Entries):
     """Entries of our own cluster. `encrypted`: whether its storage is."""
 
     arn: str
@@ -58,6 +50,7 @@ class Tags(Record):
     encrypted: bool
 
     def claim(self, owner: str, generation: str, *, missed: bool) -> None:
+        """Enter `owner`; `missed`: changes may have been lost before."""
         # One call, so that neither tag exists without the other.
         tags = {self.entry(owner): f"{self.identifier}/{generation}/{owner}"[:TAG_CHARACTERS]}
         if missed:
@@ -67,11 +60,12 @@ class Tags(Record):
         )
 
     def release(self, owner: str) -> None:
+        """Remove `owner`'s entry, if it exists."""
         client("rds").remove_tags_from_resource(ResourceName=self.arn, TagKeys=[self.entry(owner)])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(Record):
+class Parameters(_Entries):
     """Entries of an external database; its connector reports lost changes itself."""
 
     def claim(self, owner: str, generation: str, *, missed: bool) -> None:  # noqa: ARG002  as above
@@ -81,6 +75,9 @@ class Parameters(Record):
 
     def release(self, owner: str) -> None:
         client("ssm").delete_parameters(Names=[self.entry(owner)])
+
+
+Record = Tags | Parameters
 
 
 def tags(identifier: str, pipeline: str | None) -> Tags | None:

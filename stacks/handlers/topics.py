@@ -17,7 +17,7 @@ from plugins.kafka import msk_login
 from plugins.kafka.topic_admin import REQUEST_S, TopicError, Unready, apply_plan, set_first_offsets
 from plugins.kafka.topics import PlannedTopic
 from stacks.handlers import framework, journal
-from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
+from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
 
 _REQUEST = {"bootstrapServers": str, "topics": list, "group": str, "groupTopic": str}
 # Within one call: a topic gets its leaders a second or two after its creation.
@@ -27,11 +27,11 @@ _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
 
-def start(event: Event) -> dict[str, Any]:
+def start(event: Event) -> str:
     """Choose a permanent id: if it changed in an update, CloudFormation would delete the old resource."""
     wanted = _request(event)
     _planned(wanted)
-    return {"PhysicalResourceId": event.get("PhysicalResourceId", f"{wanted['groupTopic']}/topics")}
+    return str(event.get("PhysicalResourceId", f"{wanted['groupTopic']}/topics"))
 
 
 def settle(event: Event) -> Progress:
@@ -87,6 +87,4 @@ def _planned(wanted: Mapping[str, Any]) -> list[PlannedTopic]:
 
 
 # The journal keeps the waiter of a cancelled update from restoring its retention after the rollback.
-_handler = Handler(start=start, settle=settle, claim=journal.claim, check=journal.check)
-on_event = _handler.on_event
-is_complete = _handler.is_complete
+on_event, is_complete = journal.handler(start=start, settle=settle).functions

@@ -5,17 +5,13 @@ testSecret, finishSecret. The bastion picks up the current version within minute
 step may be repeated.
 """
 
-import functools
 import logging
 import secrets
 import string
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from stacks.handlers import framework
-
-if TYPE_CHECKING:
-    from mypy_boto3_secretsmanager import SecretsManagerClient
 
 # Letters and digits: SoftEther's command language treats others specially.
 ALPHABET = string.ascii_letters + string.digits
@@ -25,9 +21,6 @@ _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
 
-client: Callable[[], "SecretsManagerClient"] = functools.partial(framework.client, "secretsmanager")
-
-
 def handler(event: Mapping[str, Any], _context: object) -> None:
     """Do one step of a rotation. Raises ValueError for an unknown step, and Secrets Manager's errors."""
     secret, version, step = event["SecretId"], event["ClientRequestToken"], event["Step"]
@@ -35,39 +28,37 @@ def handler(event: Mapping[str, Any], _context: object) -> None:
         return
     if step not in ("createSecret", "finishSecret"):
         raise ValueError(f"{step} is no step of a rotation")
-    stages = client().describe_secret(SecretId=secret)["VersionIdsToStages"]
+    stages = framework.client("secretsmanager").describe_secret(SecretId=secret)["VersionIdsToStages"]
     if CURRENT in stages.get(version, []):
         return
-    if step == "createSecret":
-        _create(secret, version, has_value=PENDING in stages.get(version, []))
-    else:
-        _finish(secret, version, stages)
+    pending = PENDING in stages.get(version, [])
+    if step == "finishSecret":
+        if not pending:
+            raise ValueError(f"{secret}: version {version} isn't pending")
+        _finish(secret, version, next(name for name, staged in stages.items() if CURRENT in staged))
+    elif not (pending and _has_value(secret, version)):
+        _create(secret, version)
 
 
-def _create(secret: str, version: str, *, has_value: bool) -> None:
-    """Give the new version a password, unless an earlier call has."""
-    if has_value and _has_value(secret, version):
-        return
+def _create(secret: str, version: str) -> None:
     password = "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
-    client().put_secret_value(
+    framework.client("secretsmanager").put_secret_value(
         SecretId=secret, ClientRequestToken=version, SecretString=password, VersionStages=[PENDING]
     )
 
 
 def _has_value(secret: str, version: str) -> bool:
     """Tell whether a pending version has a value: Secrets Manager may stage it before."""
+    client = framework.client("secretsmanager")
     try:
-        client().get_secret_value(SecretId=secret, VersionId=version, VersionStage=PENDING)
-    except client().exceptions.ResourceNotFoundException:
+        client.get_secret_value(SecretId=secret, VersionId=version, VersionStage=PENDING)
+    except client.exceptions.ResourceNotFoundException:
         return False
     return True
 
 
-def _finish(secret: str, version: str, stages: Mapping[str, list[str]]) -> None:
-    if PENDING not in stages.get(version, []):
-        raise ValueError(f"{secret}: version {version} isn't pending")
-    current = next(name for name, staged in stages.items() if CURRENT in staged)
-    client().update_secret_version_stage(
+def _finish(secret: str, version: str, current: str) -> None:
+    framework.client("secretsmanager").update_secret_version_stage(
         SecretId=secret, VersionStage=CURRENT, MoveToVersionId=version, RemoveFromVersionId=current
     )
     _log.info("%s: rotated", secret)

@@ -5,10 +5,9 @@ before a value (a name that sounds like a secret's) or around it (a URL, an auth
 form). It can't know every secret, so the text shown should also be as short as possible.
 """
 
-import functools
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -16,14 +15,11 @@ from contract.secret_names import KEYS, WORDS
 from stacks.handlers import framework
 from stacks.handlers.framework import error_code
 
-if TYPE_CHECKING:
-    from mypy_boto3_logs import CloudWatchLogsClient
-
 STREAMS = 50
 EVENTS = 200
 LINES = 8
 LINE_CHARACTERS = 240
-_TELLING = re.compile(r"\b(ERROR|FATAL)\b|Exception|Caused by")
+TELLING = re.compile(r"\b(ERROR|FATAL)\b|Exception|Caused by")
 HIDDEN = "[hidden]"
 _NAME = rf"(?<![\w.-])[\w.-]*(?:{WORDS}|{KEYS})[\w.-]*"
 # Between a name and its value: `=`, `:`, `=>`, JSON's quotes, SQL's blank before a literal.
@@ -41,9 +37,6 @@ _SCHEME = re.compile(r"(?P<name>\b(?:bearer|basic)\s+)[\w.~+/=-]{6,}", re.IGNORE
 _ACCESS_KEY = re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")
 
 
-client: Callable[[], "CloudWatchLogsClient"] = functools.partial(framework.client, "logs")
-
-
 def last_lines(wanted: Mapping[str, Any]) -> str:
     """Return the newest telling lines of the connector's log, or why there are none. Never raises for a log error."""
     delivery = wanted["logDelivery"].get("workerLogDelivery", {}).get("cloudWatchLogs", {})
@@ -55,7 +48,7 @@ def last_lines(wanted: Mapping[str, Any]) -> str:
     except (ClientError, BotoCoreError) as error:
         reason = error_code(error) if isinstance(error, ClientError) else type(error).__name__
         return f"its log group {group} couldn't be read: {reason}"
-    telling = [line for line in lines if _TELLING.search(line)] or lines
+    telling = [line for line in lines if TELLING.search(line)] or lines
     if not telling:
         return f"nothing in its log group {group}"
     return f"last lines of {group}:\n" + "\n".join(_shown(line) for line in telling[-LINES:])
@@ -63,16 +56,14 @@ def last_lines(wanted: Mapping[str, Any]) -> str:
 
 def _newest(group: str, connector: str) -> list[str]:
     """Return the newest events of the connector's newest stream; several connectors may share a group."""
-    streams = client().describe_log_streams(
-        logGroupName=group, orderBy="LastEventTime", descending=True, limit=STREAMS
-    )["logStreams"]
-    for stream in streams:
-        if stream["logStreamName"].startswith(connector):
-            events = client().get_log_events(
-                logGroupName=group, logStreamName=stream["logStreamName"], startFromHead=False, limit=EVENTS
-            )["events"]
-            return [event["message"].strip() for event in events]
-    return []
+    logs = framework.client("logs")
+    found = logs.describe_log_streams(logGroupName=group, orderBy="LastEventTime", descending=True, limit=STREAMS)
+    names = [stream["logStreamName"] for stream in found["logStreams"]]
+    stream = next((name for name in names if name.startswith(connector)), None)
+    if stream is None:
+        return []
+    found = logs.get_log_events(logGroupName=group, logStreamName=stream, startFromHead=False, limit=EVENTS)
+    return [event["message"].strip() for event in found["events"]]
 
 
 def _shown(line: str) -> str:

@@ -44,7 +44,7 @@ NOTIFICATIONS: tuple[tuple[Literal["ACTUAL", "FORECASTED"], int], ...] = (
 
 @dataclass(frozen=True)
 class Watch:
-    """An alarm's metric and number of periods.
+    """An alarm's metric, what it tells, and the number of periods.
 
     It is named after its runbook; `about` distinguishes alarms that share one. It alarms above the runbook's limit, or
     below `least`.
@@ -52,162 +52,121 @@ class Watch:
 
     runbook: str
     metric: cloudwatch.IMetric
-    _: KW_ONLY
     what: str
+    _: KW_ONLY
     about: str = ""
     least: int | None = None
     periods: int = 3
     datapoints: int | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
 class Alarms:
-    """Creates one environment's alarms in its stack; `by_word` groups them by status word."""
+    """One environment's alarms. `paused`: those of what a pause removes don't notify."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        *,
-        prefix: str,
-        settings: Monitoring,
-        metrics: Metrics,
-        pipelines: Sequence[WatchedPipeline],
-        topic: sns.ITopic,
-        paused: bool = False,
-    ) -> None:
-        self._scope = scope
-        self._prefix = prefix
-        self._settings = settings
-        self._limits = limits(settings)
-        self._metrics = metrics
-        self._paused = paused
-        self._notification = actions.SnsAction(topic)
-        self.by_word: dict[Word, list[cloudwatch.IAlarm]] = {word: [] for word in Word}
-        for watch in self._watches(pipelines):
-            self._alarm(watch)
+    prefix: str
+    settings: Monitoring
+    metrics: Metrics
+    pipelines: Sequence[WatchedPipeline]
+    paused: bool = False
 
-    def _watches(self, pipelines: Sequence[WatchedPipeline]) -> Iterator[Watch]:
+    def create(self, scope: Construct, topic: sns.ITopic) -> dict[Word, list[cloudwatch.IAlarm]]:
+        """Create them; return them by status word."""
+        by_word: dict[Word, list[cloudwatch.IAlarm]] = {word: [] for word in Word}
+        notification = actions.SnsAction(topic)
+        for watch in self._watches():
+            alarm = self._alarm(scope, watch)
+            alarm.add_alarm_action(notification)
+            alarm.add_ok_action(notification)
+            by_word[WORDS[watch.runbook]].append(alarm)
+        return by_word
+
+    def _watches(self) -> Iterator[Watch]:
         # Query-based pipelines have no slot.
-        if any(pipeline.way for pipeline in pipelines):
+        if any(pipeline.way for pipeline in self.pipelines):
             yield from self._of_slots()
-        for pipeline in pipelines:
+        for pipeline in self.pipelines:
             if pipeline.way:
                 yield from self._of_connectors(pipeline)
                 yield from self._of_landing(pipeline, pipeline.way)
-        disk = f"A broker's disk is more than {self._settings.broker_disk_percent} % full"
-        yield Watch("broker-disk", self._metrics.broker_disk(), what=disk)
-        for pipeline in pipelines:
+        disk = f"A broker's disk is more than {self.settings.broker_disk_percent} % full"
+        yield Watch("broker-disk", self.metrics.broker_disk(), disk)
+        for pipeline in self.pipelines:
             for about, tables in pipeline.alarmed(pipeline.tables):
                 yield from self._of_job(about, tables)
             if not pipeline.way:
                 yield self._of_horizon(pipeline)
             for about, tables in pipeline.alarmed(pipeline.ignoring):
-                yield Watch(
-                    "ignored-truncate",
-                    self._metrics.worst_job(tables, IGNORED_TRUNCATES, "Maximum"),
-                    about=about,
-                    periods=2,
-                    what=f"{', '.join(tables)}: emptied by TRUNCATE, and the lake keeps the rows; or no job says",
-                )
+                emptied = f"{', '.join(tables)}: emptied by TRUNCATE, and the lake keeps the rows; or no job says"
+                metric = self.metrics.worst_job(tables, IGNORED_TRUNCATES, "Maximum")
+                yield Watch("ignored-truncate", metric, emptied, about=about, periods=2)
 
     def _of_slots(self) -> Iterator[Watch]:
-        lag = self._settings.slot_lag_mb
-        yield Watch(
-            "replication-slot-lag",
-            self._metrics.slot_lag(),
-            what=f"The connector is more than {lag} MB behind the database",
-        )
-        yield Watch(
-            "wal-disk",
-            self._metrics.wal_disk(),
-            what=f"Logical replication keeps more than {WAL_DISK_FACTOR * lag} MB of log",
-        )
+        lag = self.settings.slot_lag_mb
+        behind = f"The connector is more than {lag} MB behind the database"
+        yield Watch("replication-slot-lag", self.metrics.slot_lag(), behind)
+        kept = f"Logical replication keeps more than {WAL_DISK_FACTOR * lag} MB of log"
+        yield Watch("wal-disk", self.metrics.wal_disk(), kept)
 
     def _of_connectors(self, pipeline: WatchedPipeline) -> Iterator[Watch]:
         for role, (name, tasks) in pipeline.roles.items():
-            yield Watch(
-                "connector-not-running",
-                self._metrics.connector(name, connect_workers.RUNNING, "Minimum"),
-                about=role,
-                least=tasks,
-                what=f"The {role} connector runs fewer than {tasks} task(s)",
-            )
-            yield Watch(
-                "connector-task-failed",
-                self._metrics.connector(name, connect_workers.FAILED, "Maximum"),
-                about=role,
-                periods=1,
-                what=f"A task of the {role} connector has failed",
-            )
+            running = self.metrics.connector(name, connect_workers.RUNNING, "Minimum")
+            fewer = f"The {role} connector runs fewer than {tasks} task(s)"
+            yield Watch("connector-not-running", running, fewer, about=role, least=tasks)
+            failed = self.metrics.connector(name, connect_workers.FAILED, "Maximum")
+            one = f"A task of the {role} connector has failed"
+            yield Watch("connector-task-failed", failed, one, about=role, periods=1)
 
     def _of_landing(self, pipeline: WatchedPipeline, way: WatchedWay) -> Iterator[Watch]:
-        minutes, groups = self._settings.landing_silence_minutes, cut(way.topics, OF_AN_ALARM)
+        minutes, groups = self.settings.landing_silence_minutes, cut(way.topics, OF_AN_ALARM)
         for number, topics in enumerate(groups, 1):
             where = "the topic" if len(topics) == 1 else f"a topic of {pipeline.name}"
             yield Watch(
                 "nothing-landed",
-                self._metrics.nothing_landed(way.sink, topics, way.landed),
+                self.metrics.nothing_landed(way.sink, topics, way.landed),
+                f"Events wait in {where}, and nothing has landed for {minutes} minutes",
                 about=pipeline.suffix.removeprefix("-") + (f"-{number}" if len(groups) > 1 else ""),
                 periods=math.ceil(minutes / PERIOD_MINUTES),
-                what=f"Events wait in {where}, and nothing has landed for {minutes} minutes",
             )
 
     def _of_job(self, about: str, tables: Sequence[str]) -> Iterator[Watch]:
         named = about if len(tables) == 1 else f"a table of {about} ({tables[0]} to {tables[-1]})"
-        minutes = self._settings.commit_age_minutes
-        yield Watch(
-            "commit-age",
-            self._metrics.worst_job(tables, COMMIT_AGE_SECONDS, "Maximum"),
-            about=about,
-            periods=2,
-            what=f"{named} hasn't been brought up to date for {minutes} minutes, or its job is gone",
-        )
-        yield Watch(
-            "quarantined-events",
-            self._metrics.worst_job(tables, QUARANTINED, "Sum"),
-            about=about,
-            periods=QUARANTINED_MINUTES // PERIOD_MINUTES,
-            datapoints=1,
-            what=f"Events of {named} didn't fit and were set aside, or its job is gone",
-        )
-        yield Watch(
-            "table-failing",
-            self._metrics.worst_job(tables, FAILED_ATTEMPTS, "Sum"),
-            about=about,
-            what=f"{named} fails again and again, or its job is gone",
-        )
+        age = self.metrics.worst_job(tables, COMMIT_AGE_SECONDS, "Maximum")
+        minutes = self.settings.commit_age_minutes
+        late = f"{named} hasn't been brought up to date for {minutes} minutes, or its job is gone"
+        yield Watch("commit-age", age, late, about=about, periods=2)
+        aside = self.metrics.worst_job(tables, QUARANTINED, "Sum")
+        misfits = f"Events of {named} didn't fit and were set aside, or its job is gone"
+        periods = QUARANTINED_MINUTES // PERIOD_MINUTES
+        yield Watch("quarantined-events", aside, misfits, about=about, periods=periods, datapoints=1)
+        attempts = self.metrics.worst_job(tables, FAILED_ATTEMPTS, "Sum")
+        yield Watch("table-failing", attempts, f"{named} fails again and again, or its job is gone", about=about)
 
     def _of_horizon(self, pipeline: WatchedPipeline) -> Watch:
         """A long-open transaction on a query-based pipeline's server; all its tables report the same, so watch one."""
-        minutes = self._settings.horizon_age_minutes
-        return Watch(
-            "horizon-age",
-            self._metrics.job(pipeline.tables[0], HORIZON_AGE_SECONDS, "Maximum"),
-            about=pipeline.name,
-            periods=2,
-            what=f"A transaction of {pipeline.name}'s server has been open for {minutes} minutes, or no job says",
-        )
+        age = self.metrics.job(pipeline.tables[0], HORIZON_AGE_SECONDS, "Maximum")
+        minutes = self.settings.horizon_age_minutes
+        what = f"A transaction of {pipeline.name}'s server has been open for {minutes} minutes, or no job says"
+        return Watch("horizon-age", age, what, about=pipeline.name, periods=2)
 
-    def _alarm(self, watch: Watch) -> None:
+    def _alarm(self, scope: Construct, watch: Watch) -> cloudwatch.Alarm:
         name = "-".join(filter(None, [watch.runbook, watch.about]))
         above = watch.least is None
         compared = cloudwatch.ComparisonOperator
-        alarm = cloudwatch.Alarm(
-            self._scope,
+        return cloudwatch.Alarm(
+            scope,
             name,
-            alarm_name=f"{self._prefix}-{name}",
+            alarm_name=f"{self.prefix}-{name}",
             alarm_description=alarm_text(watch.runbook, watch.what),
             metric=watch.metric,
-            threshold=self._limits.get(watch.runbook, 0) if watch.least is None else watch.least,
+            threshold=limits(self.settings).get(watch.runbook, 0) if watch.least is None else watch.least,
             comparison_operator=compared.GREATER_THAN_THRESHOLD if above else compared.LESS_THAN_THRESHOLD,
             evaluation_periods=watch.periods,
             datapoints_to_alarm=watch.datapoints or watch.periods,
             treat_missing_data=cloudwatch.TreatMissingData.BREACHING,
             # Nothing is wrong with a deliberate absence: no notification, but the dashboard still shows the alarms.
-            actions_enabled=False if self._paused and watch.runbook not in IN_A_PAUSE else None,
+            actions_enabled=False if self.paused and watch.runbook not in IN_A_PAUSE else None,
         )
-        alarm.add_alarm_action(self._notification)
-        alarm.add_ok_action(self._notification)
-        self.by_word[WORDS[watch.runbook]].append(alarm)
 
 
 class Budget(Construct):

@@ -52,29 +52,13 @@ MOST_LINES = 100
 TABLES_OF_A_ROW = 20
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limit:
-    """An alarm's limit, drawn in its graph with the alarm's status word."""
-
-    runbook: str
-    value: float
-    below: bool = False
-
-    def drawn(self) -> cloudwatch.HorizontalAnnotation:
-        """Return the line, with the side beyond it shaded."""
-        side = cloudwatch.Shading.BELOW if self.below else cloudwatch.Shading.ABOVE
-        return cloudwatch.HorizontalAnnotation(
-            value=self.value, label=str(WORDS[self.runbook]), fill=side, color=cloudwatch.Color.RED
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Graph:
     """A graph's title, with its stage, its lines, and its alarm's limit."""
 
     title: str
     lines: Sequence[cloudwatch.IMetric]
-    limit: Limit | None = None
+    limit: cloudwatch.HorizontalAnnotation | None = None
 
 
 Row = Sequence[Graph]
@@ -127,20 +111,13 @@ class Dashboard(Construct):
         return lines
 
     def _shared(self) -> Row:
-        slot = Graph(
-            title=f"{SLOT}: log that it holds (bytes)",
-            lines=[self._metrics.slot_lag(), self._metrics.wal_disk()],
-            limit=self._limit("replication-slot-lag"),
-        )
+        held = [self._metrics.slot_lag(), self._metrics.wal_disk()]
+        slot = Graph(f"{SLOT}: log that it holds (bytes)", held, self._limit("replication-slot-lag"))
         has_slots = any(pipeline.way is not None for pipeline in self._pipelines)
         return (
-            Graph(title=f"{SOURCE}: commits/s", lines=[self._metrics.commits()]),
+            Graph(f"{SOURCE}: commits/s", [self._metrics.commits()]),
             *([slot] if has_slots else []),
-            Graph(
-                title=f"{TOPIC}: brokers' disks (%)",
-                lines=self._metrics.broker_disks(),
-                limit=self._limit("broker-disk"),
-            ),
+            Graph(f"{TOPIC}: brokers' disks (%)", self._metrics.broker_disks(), self._limit("broker-disk")),
         )
 
     def _pipeline(self, pipeline: WatchedPipeline, *, alone: bool) -> Iterator[Row]:
@@ -156,29 +133,27 @@ class Dashboard(Construct):
         taken = metrics.connector(way.sink, connect_workers.SINK_RATE, "Average")
         yield (
             self._tasks(f"{SLOT} of {name}: tasks that read it", way.source, 1),
-            Graph(title=f"{TOPIC} of {name}: events written/s", lines=[written]),
+            Graph(f"{TOPIC} of {name}: events written/s", [written]),
         )
         yield (
             self._tasks(f"{LANDING} of {name}: tasks that write it", way.sink, way.sink_tasks),
-            Graph(title=f"{LANDING} of {name}: events behind the {TOPIC}", lines=waiting),
-            Graph(title=f"{LANDING} of {name}: events/s", lines=[taken]),
-            Graph(title=f"{LANDING} of {name}: objects written", lines=[metrics.landed(way.landed)]),
+            Graph(f"{LANDING} of {name}: events behind the {TOPIC}", waiting),
+            Graph(f"{LANDING} of {name}: events/s", [taken]),
+            Graph(f"{LANDING} of {name}: objects written", [metrics.landed(way.landed)]),
         )
 
     def _horizon(self, pipeline: WatchedPipeline) -> Row:
         """How long a transaction of a queried server has been open; all tables report the same, so show one."""
         age = self._metrics.job(pipeline.tables[0], HORIZON_AGE_SECONDS, "Maximum")
         title = f"{SOURCE} of {pipeline.name}: oldest open transaction (s)"
-        return (Graph(title=title, lines=[age], limit=self._limit("horizon-age")),)
+        return (Graph(title, [age], self._limit("horizon-age")),)
 
-    def _limit(self, runbook: str) -> Limit:
-        return Limit(runbook=runbook, value=self._limits[runbook])
+    def _limit(self, runbook: str) -> cloudwatch.HorizontalAnnotation:
+        return _drawn(runbook, self._limits[runbook], cloudwatch.Shading.ABOVE)
 
     def _tasks(self, title: str, connector: str, tasks: int) -> Graph:
         running = self._metrics.connector(connector, connect_workers.RUNNING, "Minimum")
-        return Graph(
-            title=title, lines=[running], limit=Limit(runbook="connector-not-running", value=tasks, below=True)
-        )
+        return Graph(title, [running], _drawn("connector-not-running", tasks, cloudwatch.Shading.BELOW))
 
     def _tables(self, pipeline: WatchedPipeline, tables: Sequence[str]) -> Row:
         """Label one table's lines by metric, those of several by table as well."""
@@ -189,15 +164,21 @@ class Dashboard(Construct):
             return [each.with_(label=f"{table} {name}") if labels else each for table, name, each in found]
 
         of = tables[0] if len(tables) == 1 else f"{pipeline.name} ({tables[0]} to {tables[-1]})"
-        age = self._limit("commit-age")
         seconds = job("Maximum", COMMIT_AGE_SECONDS, LAG_SECONDS, COMMIT_SECONDS)
         wrong = job("Sum", FAILED_ATTEMPTS, QUARANTINED, MISSING_OFFSETS, LATE_FILES)
         return (
-            Graph(title=f"{JOB} of {of}: events", lines=job("Sum", EVENTS)),
-            Graph(title=f"{JOB} of {of}: what needs a look", lines=wrong),
-            Graph(title=f"{LAKE} of {of}: rows written and deleted", lines=job("Sum", UPSERTS, DELETES)),
-            Graph(title=f"{LAKE} of {of}: age, lag and duration of commits (s)", lines=seconds, limit=age),
+            Graph(f"{JOB} of {of}: events", job("Sum", EVENTS)),
+            Graph(f"{JOB} of {of}: what needs a look", wrong),
+            Graph(f"{LAKE} of {of}: rows written and deleted", job("Sum", UPSERTS, DELETES)),
+            Graph(f"{LAKE} of {of}: age, lag and duration of commits (s)", seconds, self._limit("commit-age")),
         )
+
+
+def _drawn(runbook: str, value: float, side: cloudwatch.Shading) -> cloudwatch.HorizontalAnnotation:
+    """Return an alarm's limit with its status word and the side beyond it shaded."""
+    return cloudwatch.HorizontalAnnotation(
+        value=value, label=str(WORDS[runbook]), fill=side, color=cloudwatch.Color.RED
+    )
 
 
 def _widgets(row: Row) -> list[cloudwatch.IWidget]:
@@ -205,7 +186,7 @@ def _widgets(row: Row) -> list[cloudwatch.IWidget]:
         cloudwatch.GraphWidget(
             title=graph.title,
             left=graph.lines,
-            left_annotations=[graph.limit.drawn()] if graph.limit else None,
+            left_annotations=[graph.limit] if graph.limit else None,
             width=WIDTH // len(row),
         )
         for graph in row

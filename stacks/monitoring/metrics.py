@@ -91,15 +91,12 @@ class Metrics:
         )
 
     def broker_disk(self) -> cloudwatch.IMetric:
-        by_broker = {f"broker{number}": self.broker("KafkaDataLogsDiskUsed", number) for number in self._broker_ids()}
+        by_broker = {f"broker{number}": disk for number, disk in enumerate(self.broker_disks(), 1)}
         return self._expression("Fullest broker's disk", f"MAX([{', '.join(by_broker)}])", **by_broker)
 
     def broker_disks(self) -> list[cloudwatch.IMetric]:
-        return [self.broker("KafkaDataLogsDiskUsed", number) for number in self._broker_ids()]
-
-    def broker(self, metric: str, number: int) -> cloudwatch.Metric:
-        dimensions = {"Cluster Name": self.kafka_cluster, "Broker ID": str(number)}
-        return self._metric("AWS/Kafka", metric, "Maximum", **dimensions)
+        brokers = [{"Cluster Name": self.kafka_cluster, "Broker ID": str(1 + n)} for n in range(self.brokers)]
+        return [self._metric("AWS/Kafka", "KafkaDataLogsDiskUsed", "Maximum", **broker) for broker in brokers]
 
     def job(self, table: str, metric: str, statistic: str) -> cloudwatch.Metric:
         return self._metric(self.namespace, metric, statistic, **{DIMENSION: table_value(self.database, table)})
@@ -112,9 +109,6 @@ class Metrics:
         return self._expression(
             f"{metric}, the worst table's", f"MAX([{', '.join(f'FILL({name}, {WORST})' for name in jobs)}])", **jobs
         )
-
-    def _broker_ids(self) -> range:
-        return range(1, self.brokers + 1)
 
     def _writer(self, metric: str, statistic: str = "Maximum") -> cloudwatch.Metric:
         # By role: after a failover another instance is the writer.

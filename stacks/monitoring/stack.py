@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from aws_cdk import CfnOutput, Stack
+from aws_cdk import CfnOutput
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
@@ -13,7 +13,7 @@ from constructs import Construct
 from plugins.workers import connect_workers
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
-from stacks.base import accept, add_paused_output, encryption_key, removal
+from stacks.base import EnvironmentStack, accept, add_paused_output, encryption_key, removal
 from stacks.connectors.specs import PipelineConnectors
 from stacks.connectors.stack import ConnectorsStack
 from stacks.lake import LakeStack, landed_filter
@@ -30,28 +30,24 @@ from stacks.streaming import StreamingStack
 STARTED_BY_AWS = "RDS-EVENT-0153"
 
 
-class MonitoringStack(Stack):
+class MonitoringStack(EnvironmentStack):
     """Topic, alarms, events and dashboard of an environment."""
 
     def __init__(
         self,
         scope: Construct,
-        id_: str,
-        *,
         environment: Environment,
+        *,
         streaming: StreamingStack,
         connectors: ConnectorsStack,
         lake: LakeStack,
         processing: ProcessingStack,
-        paused: Paused = Paused.NOTHING,
-        **kwargs: Any,
+        paused: Paused,
     ) -> None:
-        super().__init__(scope, id_, **kwargs)
-        self._paused = paused.leaves_out_sources
-        self._environment = environment
+        super().__init__(scope, "monitoring", environment)
         made = {each.name: each for each in connectors.pipelines}
-        self._pipelines = [_watched(pipeline, made.get(pipeline.name)) for pipeline in environment.pipelines]
-        self._metrics = Metrics(
+        pipelines = [_watched(pipeline, made.get(pipeline.name)) for pipeline in environment.pipelines]
+        metrics = Metrics(
             database_cluster=environment.database_cluster,
             kafka_cluster=streaming.cluster_name,
             brokers=environment.streaming.brokers,
@@ -61,21 +57,27 @@ class MonitoringStack(Stack):
             connectors_namespace=connect_workers.namespace(environment.prefix) if environment.eks else MSK_CONNECT,
         )
         self.topic = self._topic()
-        self._alarms = Alarms(
-            self,
+        alarms = Alarms(
             prefix=environment.prefix,
             settings=environment.monitoring,
-            metrics=self._metrics,
-            pipelines=self._pipelines,
-            topic=self.topic,
-            paused=self._paused,
-        )
+            metrics=metrics,
+            pipelines=pipelines,
+            paused=paused.leaves_out_sources,
+        ).create(self, self.topic)
         self._emr_events()
-        if self._paused:
+        if paused.leaves_out_sources:
             self._started_event()
         self._accept_events()
-        self._dashboard()
-        self._budget()
+        Dashboard(
+            self,
+            "Dashboard",
+            name=environment.prefix,
+            metrics=metrics,
+            pipelines=pipelines,
+            alarms=alarms,
+            settings=environment.monitoring,
+        )
+        Budget(self, "Budget", monthly_usd=environment.budget.monthly_usd, tags=environment.tags, topic=self.topic)
         for stack in (connectors, lake, streaming, processing):
             self.add_stack_dependency(stack)
         CfnOutput(self, "AlarmTopicArn", value=self.topic.topic_arn)
@@ -105,14 +107,9 @@ class MonitoringStack(Stack):
 
     def _event(self, runbook: str, type_: str, detail: dict[str, Any]) -> None:
         name, state, message = (events.EventField.from_path(f"$.detail.{key}") for key in ("name", "state", "message"))
-        text = events.RuleTargetInput.from_text(alarm_text(runbook, f"{name} is {state}: {message}"))
-        events.Rule(
-            self,
-            runbook,
-            description=alarm_text(runbook, f"{type_} in {self._environment.name}"),
-            event_pattern=events.EventPattern(source=["aws.emr"], detail_type=[type_], detail=detail),
-            targets=[targets.SnsTopic(self.topic, message=text)],
-        )
+        description = alarm_text(runbook, f"{type_} in {self._environment.name}")
+        pattern = events.EventPattern(source=["aws.emr"], detail_type=[type_], detail=detail)
+        self._rule(runbook, description, pattern, alarm_text(runbook, f"{name} is {state}: {message}"))
 
     def _started_event(self) -> None:
         """AWS restarts a cluster that was stopped for seven days: RDS-EVENT-0153 reports it."""
@@ -122,17 +119,14 @@ class MonitoringStack(Stack):
             f"`./lake aws pause -e {name}` stops it again, `./lake aws resume -e {name}` starts the rest. See"
             " docs/aws/pause.md"
         )
-        events.Rule(
-            self,
-            "database-started-by-aws",
-            description=f"The database was started while {name} is paused. See docs/aws/pause.md",
-            event_pattern=events.EventPattern(
-                source=["aws.rds"],
-                detail_type=["RDS DB Cluster Event"],
-                detail={"EventID": [STARTED_BY_AWS], "SourceIdentifier": [cluster]},
-            ),
-            targets=[targets.SnsTopic(self.topic, message=events.RuleTargetInput.from_text(text))],
-        )
+        description = f"The database was started while {name} is paused. See docs/aws/pause.md"
+        detail = {"EventID": [STARTED_BY_AWS], "SourceIdentifier": [cluster]}
+        pattern = events.EventPattern(source=["aws.rds"], detail_type=["RDS DB Cluster Event"], detail=detail)
+        self._rule("database-started-by-aws", description, pattern, text)
+
+    def _rule(self, id_: str, description: str, pattern: events.EventPattern, text: str) -> None:
+        target = targets.SnsTopic(self.topic, message=events.RuleTargetInput.from_text(text))
+        events.Rule(self, id_, description=description, event_pattern=pattern, targets=[target])
 
     def _accept_events(self) -> None:
         """CDK opens topic and key to EventBridge without a condition."""
@@ -150,21 +144,6 @@ class MonitoringStack(Stack):
         assert isinstance(policy, sns.TopicPolicy)  # noqa: S101  enforce_ssl makes one
         accept(policy, publishing, reason=reason)
         accept(self._key, encrypting, reason=reason)
-
-    def _budget(self) -> None:
-        environment = self._environment
-        Budget(self, "Budget", monthly_usd=environment.budget.monthly_usd, tags=environment.tags, topic=self.topic)
-
-    def _dashboard(self) -> None:
-        Dashboard(
-            self,
-            "Dashboard",
-            name=self._environment.prefix,
-            metrics=self._metrics,
-            pipelines=self._pipelines,
-            alarms=self._alarms.by_word,
-            settings=self._environment.monitoring,
-        )
 
 
 def _watched(pipeline: EnvironmentPipeline, connectors: PipelineConnectors | None) -> WatchedPipeline:

@@ -102,14 +102,10 @@ def source_properties(
         host=outside.host if outside else source_value(stack, environment, pipeline, "host"),
         port=outside.port if outside else POSTGRESQL,
         database=pipeline.database_name,
-        password={keys.JDBC_PASSWORD_SECRET: secret_arn(pipeline, database)},
+        password={keys.JDBC_PASSWORD_SECRET: database.connector_secrets[pipeline.name].secret_arn},
         sslmode=None if authority else "require",
         authority=assets.text(f"{environment.name}/{pipeline.name}.pem", authority) if authority else None,
     )
-
-
-def secret_arn(pipeline: EnvironmentPipeline, database: DatabaseStack) -> str:
-    return pipeline.database.secret if pipeline.database else database.connector_secrets[pipeline.name].secret_arn
 
 
 def open_database(

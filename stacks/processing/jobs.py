@@ -8,7 +8,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -113,19 +113,18 @@ class Jobs:
 
     def steps(self) -> list[Step]:
         """Return the steps. The shared step comes first; it also maintains derived tables."""
-        tables = self._tables(one_step=True)
-        shared = [self._job(pipeline, table) for pipeline, table in tables if not pipeline.is_queried]
-        for pipeline in self._environment.pipelines:
+        pipelines = self._environment.pipelines
+        sharing = [each for each in pipelines if each.job.one_step and not each.is_queried]
+        shared = [self._job(pipeline, table) for pipeline in sharing for table in pipeline.captured.tables]
+        for pipeline in pipelines:
             shared += [] if pipeline.has_own_application else self._made_of_others(pipeline)
-        queried = [self._queried_step(each) for each in self._environment.pipelines if each.has_own_application]
-        own = [self._own_step(pipeline, table) for pipeline, table in self._tables(one_step=False)]
-        return [*([self._shared_step(shared)] if shared else []), *queried, *own]
-
-    def _tables(self, *, one_step: bool) -> Iterator[tuple[EnvironmentPipeline, CapturedTableSettings]]:
-        for pipeline in self._environment.pipelines:
-            if pipeline.job.one_step == one_step:
-                for table in pipeline.captured.tables:
-                    yield pipeline, table
+        further = [self._queried_step(pipeline) for pipeline in pipelines if pipeline.has_own_application]
+        apart = [each for each in pipelines if not each.job.one_step]
+        further += [self._own_step(pipeline, table) for pipeline in apart for table in pipeline.captured.tables]
+        if not shared:
+            return further
+        arguments = self._of_many("tables.properties", shared, {})
+        return [self._step("tables", OF_MANY, TableSizes(), arguments), *further]
 
     def _job(self, pipeline: EnvironmentPipeline, table: CapturedTableSettings) -> TableJob:
         captured, sizes = pipeline.as_deployed, pipeline.sizes(table)
@@ -156,19 +155,13 @@ class Jobs:
         arguments = [*submit.job_arguments(replace(job, configuration=configuration)), *_read_again(pipeline)]
         return self._step(job.table, "streamer.py", sizes, arguments, queried=pipeline.is_queried)
 
-    def _shared_step(self, jobs: list[TableJob]) -> Step:
-        return self._step("tables", OF_MANY, TableSizes(), self._of_many("tables.properties", jobs, {}))
-
     def _queried_step(self, pipeline: EnvironmentPipeline) -> Step:
         """Run all tables of a query-based pipeline; table names have no hyphen, so the step's name can't collide."""
         jobs = [self._job(pipeline, table) for table in pipeline.captured.tables] + self._made_of_others(pipeline)
         source = self._sources.get(pipeline.name, {})
         arguments = self._of_many(f"{pipeline.name}-tables.properties", jobs, source, queried=True)
-        job = pipeline.job
-        sizes = TableSizes(
-            driver_memory=job.driver_memory, executor_memory=job.executor_memory, executors=job.executors
-        )
-        return self._step(f"{pipeline.name}-tables", OF_MANY, sizes, [*arguments, *_read_again(pipeline)], queried=True)
+        arguments += _read_again(pipeline)
+        return self._step(f"{pipeline.name}-tables", OF_MANY, pipeline.job, arguments, queried=True)
 
     def _of_many(
         self, name: str, jobs: list[TableJob], source: Mapping[str, str], *, queried: bool = False
@@ -211,7 +204,6 @@ def _read_again(pipeline: EnvironmentPipeline) -> list[str]:
 
 @functools.cache
 def _archive() -> Path:
-    """Build the archive once per process: several syntheses pack the same."""
     archive = BUILD / "spark_jobs.zip"
     build_archive(archive, libraries=True)
     return archive

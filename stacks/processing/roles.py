@@ -8,7 +8,7 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from stacks.base import Conditions, acknowledge, allow, arn, bucket_arn, of_service, serve_sessions, statement
-from stacks.lake import TableGrants
+from stacks.lake import grant_tables
 
 _READ_CATALOGUE = of_service(
     "glue", ("GetDatabase", "GetDatabases", "GetTable", "GetTables", "GetPartition", "GetPartitions")
@@ -101,14 +101,8 @@ class EmrRoles(Construct):
 
         A table's creator has ALL on it anyway; these grants are for existing tables.
         """
-        TableGrants(
-            self,
-            "LakeFormation",
-            principal=self.nodes.role_arn,
-            database=database,
-            on_database=["CREATE_TABLE", "DESCRIBE"],
-            on_tables=["ALL"],
-        )
+        scope, on_database = Construct(self, "LakeFormation"), ("CREATE_TABLE", "DESCRIBE")
+        grant_tables(scope, self.nodes.role_arn, database, on_database=on_database, on_tables=["ALL"])
 
     def may_read_secrets(self, arns: Sequence[str]) -> None:
         reading = statement("secretsmanager:GetSecretValue", on=arns)

@@ -1,20 +1,29 @@
 """EMR and the streaming jobs on it: from landing objects to the lake's Hudi tables."""
 
 from dataclasses import asdict
-from typing import Any
 
-from aws_cdk import CfnOutput, Stack, Tags
+from aws_cdk import CfnOutput, Tags
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_emr as emr
 from constructs import Construct
 
 from contract.tags import CLUSTER
 from settings.environment import Environment
-from stacks.base import add_paused_output, arn, bucket_arn, encryption_key, of_service, removal, statement
+from stacks.base import (
+    EnvironmentStack,
+    add_paused_output,
+    arn,
+    bucket_arn,
+    encryption_key,
+    of_service,
+    removal,
+    statement,
+)
 from stacks.database import DatabaseStack
 from stacks.lake import LakeStack
+from stacks.network import NetworkStack
 from stacks.paused import Paused
-from stacks.processing.access import EMR_TAG, EmrAccess, open_database, secret_arn, source_properties
+from stacks.processing.access import EMR_TAG, EmrAccess, open_database, source_properties
 from stacks.processing.cluster import EmrCluster
 from stacks.processing.jobs import JobAssets, Jobs
 from stacks.processing.roles import EmrRoles
@@ -24,39 +33,44 @@ LOGS_PREFIX = "emr/"
 STOP_PREFIX = "stop/"
 
 
-class ProcessingStack(Stack):
+class ProcessingStack(EnvironmentStack):
     """The cluster and its steps, neither in a pause; jobs publish metrics to the environment's namespace."""
 
     def __init__(
         self,
         scope: Construct,
-        id_: str,
-        *,
         environment: Environment,
-        vpc: ec2.IVpc,
-        vpn_access: ec2.ISecurityGroup,
-        lake: LakeStack,
+        network: NetworkStack,
+        *,
         database: DatabaseStack,
-        paused: Paused = Paused.NOTHING,
-        **kwargs: Any,
+        lake: LakeStack,
+        paused: Paused,
     ) -> None:
-        super().__init__(scope, id_, **kwargs)
-        self._environment = environment
+        super().__init__(scope, "processing", environment)
         self._database = database
         # The buckets are named, not imported: an imported value can't be changed while it is in use.
         self.add_stack_dependency(lake)
-        self._subnet = self._tagged_subnet(vpc)
-        self._volume_key = encryption_key(
+        volume_key = encryption_key(
             self, "VolumeKey", f"Disks of EMR's nodes in {environment.prefix}", removal(environment)
         )
-        reach = vpn_access if environment.vpn.emr_access else None
+        reach = network.vpn_access if environment.vpn.emr_access else None
         self._access = EmrAccess(
-            self, "Access", vpc=vpc, vpn_access=reach, applications=environment.processing.applications
+            self, "Access", vpc=network.vpc, vpn_access=reach, applications=environment.processing.applications
         )
-        self._roles = EmrRoles(self, "Roles", volume_key=self._volume_key)
+        self._roles = EmrRoles(self, "Roles", volume_key=volume_key)
         self._assets = JobAssets(self, "Job")
         self._doors = open_database(self, environment, self._access, database)
-        emr_cluster = self._cluster(runs=not paused.leaves_out_all)
+        emr_cluster = EmrCluster(
+            self,
+            "Emr",
+            environment=environment,
+            subnet=self._tagged_subnet(network.vpc),
+            access=self._access,
+            roles=self._roles,
+            volume_key_arn=volume_key.key_arn,
+            log_uri=f"s3://{environment.bucket_name('logs')}/{LOGS_PREFIX}",
+            runs=not paused.leaves_out_all,
+        )
         self._steps(emr_cluster.cluster)
         self._grants()
         if cluster := emr_cluster.cluster:
@@ -70,19 +84,6 @@ class ProcessingStack(Stack):
         subnet = vpc.private_subnets[0]
         Tags.of(subnet).add(EMR_TAG["key"], EMR_TAG["value"], include_resource_types=["AWS::EC2::Subnet"])
         return subnet
-
-    def _cluster(self, *, runs: bool) -> EmrCluster:
-        return EmrCluster(
-            self,
-            "Emr",
-            environment=self._environment,
-            subnet=self._subnet,
-            access=self._access,
-            roles=self._roles,
-            volume_key_arn=self._volume_key.key_arn,
-            log_uri=f"s3://{self._environment.bucket_name('logs')}/{LOGS_PREFIX}",
-            runs=runs,
-        )
 
     def _steps(self, cluster: emr.CfnCluster | None) -> None:
         """Create one resource for all steps, so that tables can move between them; its id is the first step's.
@@ -131,12 +132,12 @@ class ProcessingStack(Stack):
         return HandlerProvider(self, "StepHandler", module="emr_step", packages=(), rights=rights, journal=bucket)
 
     def _grants(self) -> None:
-        """The jobs' rights: to read landing objects, maintain their tables, and publish metrics."""
         buckets, roles = self._environment.bucket_name, self._roles
         for pipeline in self._environment.streamed:
             roles.may_read(buckets("landing"), f"{pipeline.landing_prefix}/")
-        if secrets := [secret_arn(pipeline, self._database) for pipeline in self._environment.queried]:
-            roles.may_read_secrets(secrets)
+        secrets = self._database.connector_secrets
+        if names := [pipeline.name for pipeline in self._environment.queried]:
+            roles.may_read_secrets([secrets[name].secret_arn for name in names])
         roles.may_read(buckets("artefacts"), STOP_PREFIX)
         roles.may_write(buckets("lake"))
         roles.may_add(buckets("logs"), LOGS_PREFIX)

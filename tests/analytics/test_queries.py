@@ -42,6 +42,9 @@ def test_without_an_outbox_its_queries_arent_there() -> None:
     assert {query.name for query in named_queries("lake", TABLES[1:])} == {"changed_since_pagila_city", "quarantine"}
 
 
+ALL = {"addresses", "customer_addresses", "latest_addresses", "snapshot_customer_addresses"}
+
+
 def captured(*tables: str, pipeline: str = "pagila", example: str | None = "pagila") -> list[Queried]:
     return [
         Queried(table=f"{pipeline}_{table}", outbox=False, source=f"public.{table}", pipeline=pipeline, example=example)
@@ -54,32 +57,27 @@ def asked_of_examples(tables: list[Queried]) -> set[str]:
     return {name for name in names if not name.startswith(("changed_since", "quarantine"))}
 
 
-def test_a_query_of_an_examples_tables_is_there_where_all_of_them_are_captured() -> None:
-    assert asked_of_examples(captured("address", "city", "country", "customer", "rental")) == {
-        "addresses",
-        "customer_addresses",
-        "latest_addresses",
-        "snapshot_customer_addresses",
-    }
-    assert asked_of_examples(captured("address", "city", "country")) == {"addresses", "latest_addresses"}
-    assert asked_of_examples(captured("address", "city")) == {"latest_addresses"}
-    apart = captured("address", "city") + captured("country", "customer", pipeline="other")
-    assert asked_of_examples(apart) == {"latest_addresses"}
-
-
-def test_tables_of_these_names_that_arent_the_examples_are_asked_nothing() -> None:
-    assert asked_of_examples(captured("address", "city", "country", "customer", example=None)) == set()
+@pytest.mark.parametrize(
+    ("tables", "names"),
+    [
+        (captured("address", "city", "country", "customer", "rental"), ALL),
+        (captured("address", "city", "country"), {"addresses", "latest_addresses"}),
+        (captured("address", "city"), {"latest_addresses"}),
+        (captured("address", "city") + captured("country", "customer", pipeline="other"), {"latest_addresses"}),
+        (captured("address", "city", "country", "customer", example=None), set()),
+    ],
+    ids=["all", "no customer", "no country", "of two pipelines", "not the example's"],
+)
+def test_a_query_of_an_examples_tables_is_there_where_all_of_them_are_captured(
+    tables: list[Queried], names: set[str]
+) -> None:
+    assert asked_of_examples(tables) == names
 
 
 def test_another_pipeline_of_the_example_has_queries_and_a_table_of_its_own() -> None:
     tables = captured("address", "city", "country", "customer", pipeline="second")
     found = {query.name: query for query in named_queries("lake", tables)}
-    assert asked_of_examples(tables) == {
-        "addresses_second",
-        "customer_addresses_second",
-        "latest_addresses_second",
-        "snapshot_customer_addresses_second",
-    }
+    assert asked_of_examples(tables) == {f"{name}_second" for name in ALL}
     snapshot = found["snapshot_customer_addresses_second"]
     assert snapshot.writes is not None
     assert snapshot.writes.location("s3://lake") == "s3://lake/_silver/customer_address_snapshots_second"

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from bench.job import execute
-from bench.outbox.command import FOLDER, VARIANTS, WORKLOADS, BenchError, prepare, run_pgbench, transactions_per_second
+from bench.outbox.command import FOLDER, VARIANTS, WORKLOADS, prepare, run_pgbench, transactions_per_second
+from contract.errors import UserError
 from local.services.postgres import Postgres
 from tests.conftest import fresh_database
 from tests.db.conftest import WALK_THROUGH, Shop
@@ -28,7 +29,7 @@ def test_reads_the_throughput() -> None:
     [(1, ANSWER), (0, ANSWER.replace("failed transactions: 0", "failed transactions: 3")), (0, "no figure")],
 )
 def test_a_run_in_which_something_failed_doesnt_count(returncode: int, output: str) -> None:
-    with pytest.raises(BenchError, match="pgbench failed"):
+    with pytest.raises(UserError, match="pgbench failed"):
         transactions_per_second(returncode, output, "")
 
 

@@ -46,7 +46,6 @@ def shoot(browser: Browser, url: str, shots: Mapping[str, Screen], until: Callab
 
 
 def wait_until_drawn(page: Page) -> None:
-    """Wait until all data is in the lake and drawn."""
     expect(page.get_by_role("status")).to_contain_text(Word.UP_TO_DATE)
     expect(page.locator("canvas")).to_have_count(2)
 
@@ -60,7 +59,7 @@ def main() -> None:
         try:
             platform.up()
             watch = Watch(platform, time.monotonic())
-            watch.initial_load(timeout_s=ARRIVES_S, on_count=lambda _: None)
+            watch.initial_load(timeout_s=ARRIVES_S)
             # Keep watching: the page measures speed only while it watches.
             with serving_platform(platform.state_dir) as served:
                 for change in ORDER_CHANGES:

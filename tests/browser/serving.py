@@ -30,7 +30,6 @@ class Served:
 
     @property
     def url(self) -> str:
-        """Its URL for a browser."""
         return f"http://{HOST}:{self.port}/"
 
 
@@ -41,7 +40,6 @@ class Still(Served):
     file: Path
 
     def show(self, picture: Picture) -> None:
-        """Make the page show this picture."""
         written = self.file.with_suffix(".new")
         written.write_bytes(pickle.dumps(picture))
         written.replace(self.file)

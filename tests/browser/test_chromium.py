@@ -44,7 +44,6 @@ def on(monkeypatch: pytest.MonkeyPatch, system: str, machine: str) -> None:
 
 
 def archive(name: str) -> bytes:
-    """An archive with an empty file."""
     written = io.BytesIO()
     with tarfile.open(fileobj=written, mode="w") as tar:
         tar.addfile(tarfile.TarInfo(name), io.BytesIO())

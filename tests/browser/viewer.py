@@ -89,9 +89,7 @@ class Viewer:
 def viewing(browser: Browser, url: str, screen: Screen = LAPTOP) -> Iterator[Viewer]:
     """View a page in a fresh browser."""
     context = browser.new_context(
-        viewport={"width": screen.width, "height": screen.height},
-        color_scheme=screen.scheme,
-        timezone_id="UTC",
+        viewport={"width": screen.width, "height": screen.height}, color_scheme=screen.scheme, timezone_id="UTC"
     )
     context.set_default_timeout(PATIENCE_MS)
     expect.set_options(timeout=PATIENCE_MS)

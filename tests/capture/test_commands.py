@@ -19,7 +19,7 @@ from local.services.postgres import ConnectionParameters, Postgres
 from settings.load import load_pipeline
 from tests.capture.conftest import PAGILA, WITHOUT_PAGILA, load_dump
 from tests.conftest import execute, fresh_database
-from tests.db.conftest import NORTHWIND, WITHOUT_DUMP
+from tests.db.conftest import NORTHWIND, WITHOUT_DUMP, role_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("no_role")]
 
@@ -43,6 +43,9 @@ class Folder:
     def text(self) -> str:
         return (self.path / "mine.toml").read_text(encoding="utf-8")
 
+    def write(self, text: str) -> None:
+        (self.path / "mine.toml").write_text(text, encoding="utf-8")
+
     def tables(self) -> dict[str, Any]:
         tables = tomllib.loads(self.text())["tables"]
         return {table.get("source") or f"{table['schema']}.{table['table']}": table for table in tables}
@@ -50,12 +53,6 @@ class Folder:
     def fields(self, lake_table: str) -> dict[str, Any]:
         schema = json.loads((self.path / "mine" / f"{lake_table}.avsc").read_text(encoding="utf-8"))
         return {field["name"]: field for field in schema["fields"]}
-
-
-@pytest.fixture
-def shop(postgres: Postgres, nasty: ConnectionParameters) -> Iterator[ConnectionParameters]:
-    with fresh_database(postgres, template=nasty["dbname"]) as database:
-        yield database
 
 
 def folder_of(tmp_path: Path, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Folder:
@@ -72,9 +69,12 @@ def mine(tmp_path: Path, nasty: ConnectionParameters, monkeypatch: pytest.Monkey
 
 
 @pytest.fixture
-def changed(tmp_path: Path, shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Folder:
+def changed(
+    tmp_path: Path, postgres: Postgres, nasty: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Folder]:
     """For tests that change the database."""
-    return folder_of(tmp_path, shop, monkeypatch)
+    with fresh_database(postgres, template=nasty["dbname"]) as database:
+        yield folder_of(tmp_path, database, monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +87,7 @@ def described(nasty: ConnectionParameters, tmp_path_factory: pytest.TempPathFact
     return folder, done.stdout
 
 
-def test_a_database_that_nobody_here_wrote_becomes_a_pipeline_that_passes_its_checks(
-    described: tuple[Folder, str],
-) -> None:
+def test_an_unknown_database_becomes_a_pipeline_that_passes_its_checks(described: tuple[Folder, str]) -> None:
     pipeline = load_pipeline("mine", described[0].path)
     keys = {table.name: table.key for table in pipeline.tables}
     assert keys["Sales Dept.Order Details"] == ("lineNo", "Order ID")
@@ -139,20 +137,15 @@ def test_a_schema_has_the_lakes_names_and_the_events_beside_them(described: tupl
     assert list(fields)[-1] == "__source_ts_ms"
 
 
-def test_personal_data_is_only_proposed(described: tuple[Folder, str]) -> None:
-    folder, _ = described
-    assert '# hash = ["E-Mail"]' in folder.text()
-    assert '# leave_out = ["password_hash"]' in folder.text()
-    assert not any(table.get("hash") for table in folder.tables().values())
-    assert "password_hash" in folder.fields("sales_dept_order_details_2")
-
-
-def test_a_hash_that_would_be_cut_is_said(changed: Folder) -> None:
-    execute(changed.database, "CREATE TABLE calls (id INT PRIMARY KEY, phone VARCHAR(12), email VARCHAR(64), fax INT)")
+def test_personal_data_is_only_proposed_and_a_hash_that_would_be_cut_is_said(changed: Folder) -> None:
+    columns = "id INT PRIMARY KEY, phone VARCHAR(12), email VARCHAR(64), fax INT, password_hash TEXT"
+    execute(changed.database, f"CREATE TABLE calls ({columns})")
     changed.run("describe", tables="calls")
     assert '# hash = ["phone", "email"]' in changed.text()
     assert "cut to the column's length: phone\n" in changed.text()
-    assert '# leave_out = ["fax"]' in changed.text()
+    assert '# leave_out = ["fax", "password_hash"]' in changed.text()
+    assert not {"hash", "leave_out"} & changed.tables()["public.calls"].keys()
+    assert "password_hash" in changed.fields("calls")
 
 
 def test_only_the_tables_that_are_meant_are_written(mine: Folder) -> None:
@@ -202,7 +195,7 @@ def test_what_a_dry_run_prints_is_enough_for_psql(changed: Folder) -> None:
 def test_a_file_that_is_there_is_compared_and_left_as_it_is(changed: Folder) -> None:
     changed.run("describe", tables="everything")
     edited = changed.text().replace('# hash = ["email"]', 'hash = ["email"]\nretention_hours = 24 #') + "# my own words"
-    (changed.path / "mine.toml").write_text(edited)
+    changed.write(edited)
     execute(changed.database, "ALTER TABLE everything ADD COLUMN added TEXT")
     said = changed.run("describe").stdout
     assert "public.no_key is not in pipelines/mine.toml" in said
@@ -214,7 +207,7 @@ def test_a_file_that_is_there_is_compared_and_left_as_it_is(changed: Folder) -> 
 def test_what_a_file_lacks_is_added_and_nothing_else_changes(changed: Folder) -> None:
     changed.run("describe", tables="everything")
     edited = changed.text() + "# my own words"
-    (changed.path / "mine.toml").write_text(edited)
+    changed.write(edited)
     before = list(changed.fields("everything"))
     execute(changed.database, "ALTER TABLE everything ADD COLUMN added TEXT")
     done = changed.run("describe", "--update", tables="everything,no_key,measured")
@@ -249,7 +242,7 @@ def test_a_file_that_isnt_written_as_ours_is_changed_by_its_user(changed: Folder
     changed.run("describe", tables="no_key")
     execute(changed.database, "ALTER TABLE no_key ADD COLUMN twice INT GENERATED ALWAYS AS (1 + 1) STORED")
     edited = changed.text().replace("[[tables]]", '[["tables"]]')
-    (changed.path / "mine.toml").write_text(edited)
+    changed.write(edited)
     done = changed.run("describe", "--update", tables="no_key")
     assert done.exit_code == CANNOT
     assert "put twice into leave_out of public.no_key yourself" in done.stderr
@@ -286,71 +279,58 @@ def test_a_mistake_is_one_line_and_writes_nothing(mine: Folder, given: dict[str,
 
 def test_another_database_than_the_files_is_refused(mine: Folder) -> None:
     mine.run("describe", tables="everything")
-    text = mine.text().replace(mine.database["dbname"], "another")
-    (mine.path / "mine.toml").write_text(text)
+    mine.write(mine.text().replace(mine.database["dbname"], "another"))
     for command in ("describe", "prepare"):
         result = mine.run(command)
         assert result.exit_code == CANNOT
         assert "pipelines/mine.toml is of the database another, DSN of test_" in result.stderr
 
 
-def test_a_new_role_without_a_password_is_asked_for(mine: Folder) -> None:
-    mine.run("describe", tables="everything")
-    result = mine.run("prepare")
-    assert result.stderr == "error: there is no terminal to ask at: set CDC_CONNECTOR_PASSWORD\n"
-
-
 def test_each_missing_right_is_a_line(mine: Folder) -> None:
     mine.run("describe", tables="everything")
-    execute(mine.database, "CREATE ROLE weak_under_test LOGIN PASSWORD 'weak'")
-    try:
-        name = mine.database["dbname"]
-        result = mine.run(
-            "prepare",
-            dsn=f"host=127.0.0.1 port={mine.database['port']} user=weak_under_test dbname={name}",
-            PGPASSWORD="weak",
-        )
-        lines = result.stderr.splitlines()
-        assert lines[0].startswith("error: you may not make a role with REPLICATION")
-        assert lines[-1] == "error: nothing was changed"
-    finally:
-        execute(mine.database, "DROP OWNED BY weak_under_test")
-        execute(mine.database, "DROP ROLE weak_under_test")
+    with role_of(mine.database, "weak_under_test") as weak:
+        mine.database = weak
+        first, *_, last = mine.run("prepare").stderr.splitlines()
+    assert first.startswith("error: you may not make a role with REPLICATION")
+    assert last == "error: nothing was changed"
 
 
 def test_a_password_that_nobody_gave_is_a_line(mine: Folder) -> None:
     if os.environ.get("PGPASSFILE") or Path("~/.pgpass").expanduser().exists():
         pytest.skip("a password file of this machine would be used")
-    result = mine.run("describe", PGPASSWORD="")
-    assert result.stderr.endswith("there is no terminal to ask at: set PGPASSWORD or PGPASSFILE\n")
+    missing = "there is no terminal to ask at: set {}\n"
+    assert mine.run("describe", PGPASSWORD="").stderr.endswith(missing.format("PGPASSWORD or PGPASSFILE"))
+    mine.run("describe", tables="everything")
+    assert mine.run("prepare").stderr == f"error: {missing.format('CDC_CONNECTOR_PASSWORD')}"
 
 
-@WITHOUT_DUMP
-def test_northwinds_dump_is_a_pipeline_of_14_tables(
-    tmp_path: Path, database: ConnectionParameters, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("dump", "count", "table", "key"),
+    [
+        pytest.param(NORTHWIND, 14, "public.order_details", ["order_id", "product_id"], marks=WITHOUT_DUMP),
+        pytest.param(
+            *(PAGILA / "pagila-schema.sql", 15, "public.payment", ["payment_date", "payment_id"]), marks=WITHOUT_PAGILA
+        ),
+    ],
+)
+def test_a_known_databases_dump_is_a_pipeline_that_loses_nothing(
+    tmp_path: Path,
+    database: ConnectionParameters,
+    postgres: Postgres,
+    monkeypatch: pytest.MonkeyPatch,
+    dump: Path,
+    count: int,
+    table: str,
+    key: list[str],
 ) -> None:
-    load_dump(postgres, database, NORTHWIND)
-    northwind = Folder(tmp_path, database, monkeypatch)
-    done = northwind.run("describe")
+    load_dump(postgres, database, dump)
+    folder = Folder(tmp_path, database, monkeypatch)
+    done = folder.run("describe")
     assert done.exit_code == 0, done.output
-    assert len(northwind.tables()) == 14
-    assert northwind.tables()["public.order_details"]["key"] == ["order_id", "product_id"]
-
-
-@WITHOUT_PAGILA
-def test_pagila_loses_nothing(
-    tmp_path: Path, database: ConnectionParameters, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    load_dump(postgres, database, PAGILA / "pagila-schema.sql")
-    pagila = Folder(tmp_path, database, monkeypatch)
-    done = pagila.run("describe")
-    assert done.exit_code == 0, done.output
-    tables = pagila.tables()
-    assert len(tables) == 15
-    assert not any(table.get("append_only") or table.get("leave_out") for table in tables.values())
-    assert tables["public.payment"]["key"] == ["payment_date", "payment_id"]
-    assert pagila.fields("film")["rating"]["type"][1]["connect.name"] == "io.debezium.data.Enum"
-    assert pagila.run("prepare", CDC_CONNECTOR_PASSWORD="Secret/1").exit_code == 0
+    tables = folder.tables()
+    assert (len(tables), tables[table]["key"]) == (count, key)
+    assert not any(entry.get("append_only") or entry.get("leave_out") for entry in tables.values())
+    assert folder.run("prepare", CDC_CONNECTOR_PASSWORD="Secret/1").exit_code == 0
 
 
 @pytest.mark.parametrize(

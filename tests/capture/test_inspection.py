@@ -11,10 +11,11 @@ from capture import odd_values
 from db.connecting import LoadError
 from db.source import inspection
 from db.source.catalogue import Database, Table, TableName
-from local.services.postgres import ConnectionParameters, Postgres
+from local.services.postgres import ConnectionParameters
 from settings.pipeline import CapturedTableSettings
 from tests.capture.test_commands import Folder, folder_of
-from tests.conftest import execute, fresh_database
+from tests.conftest import execute
+from tests.db.conftest import role_of
 
 pytestmark = pytest.mark.integration
 
@@ -52,20 +53,16 @@ def test_the_leaves_of_a_partitioned_table_are_told_in_whatever_schema_and_depth
     assert leaves == {TableName("archive", "measured_2025_h1"): True, TableName("public", "measured_later"): True}
 
 
-def test_a_primary_key_has_the_order_of_its_index(found: Database) -> None:
+def test_what_tells_a_tables_rows_apart_is_told(found: Database) -> None:
+    # In the order of the index.
     assert table(found, "Order Details", "Sales Dept").primary_key == ("lineNo", "Order ID")
     assert table(found, "no_key").primary_key == ()
-
-
-def test_only_an_index_that_tells_every_row_apart_may_be_an_identity(found: Database) -> None:
+    # Only an index that tells every row apart may be an identity.
     usable = {
         name: [index.columns for index in table(found, name).indexes if index.identity]
         for name in ("unique_key", "unique_nullable", "unique_deferred", "no_key")
     }
     assert usable == {"unique_key": [("code",)], "unique_nullable": [], "unique_deferred": [], "no_key": []}
-
-
-def test_a_replica_identity_is_told(found: Database) -> None:
     names = ("everything", "identity_nothing", "identity_index", "identity_full")
     assert [table(found, name).identity for name in names] == ["default", "nothing", "index", "full"]
 
@@ -108,18 +105,13 @@ def test_only_the_schemas_that_are_named_are_read(nasty: ConnectionParameters) -
     assert {table.name.schema for table in look(nasty, "archive").tables} == {"archive"}
 
 
-def test_columns_that_the_role_may_not_read_are_told(postgres: Postgres, nasty: ConnectionParameters) -> None:
-    with fresh_database(postgres, template=nasty["dbname"]) as database:
-        execute(database, "CREATE ROLE looks_only LOGIN PASSWORD 'looks'")
-        try:
-            execute(database, "GRANT SELECT (id, mood) ON public.everything TO looks_only")
-            found = look({**database, "user": "looks_only", "password": "looks"})
-            assert [c.name for c in table(found, "everything").columns if c.readable] == ["id", "mood"]
-            assert table(found, "no_key").hidden == ("at", "what")
-            assert not table(found, "no_key").owned
-        finally:
-            execute(database, "DROP OWNED BY looks_only")
-            execute(database, "DROP ROLE looks_only")
+def test_columns_that_the_role_may_not_read_are_told(nasty: ConnectionParameters) -> None:
+    with role_of(nasty, "looks_only") as role:
+        execute(nasty, "GRANT SELECT (id, mood) ON public.everything TO looks_only")
+        found = look(role)
+    assert [c.name for c in table(found, "everything").columns if c.readable] == ["id", "mood"]
+    assert table(found, "no_key").hidden == ("at", "what")
+    assert not table(found, "no_key").owned
 
 
 @pytest.fixture
@@ -198,9 +190,7 @@ def test_each_value_that_arrives_as_another_is_counted_with_one_of_its_keys(mine
     assert said.count("such as key") == len(ODD)
 
 
-def test_a_key_that_no_row_may_have_and_a_row_that_no_event_carries(
-    mine: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keys_and_rows_that_no_event_carries_are_said(mine: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     execute(mine.database, "CREATE TABLE keyed (code varchar(9) PRIMARY KEY, note text)")
     execute(mine.database, "INSERT INTO keyed VALUES ('', repeat('x', 17000000)), ('a', '')")
     execute(mine.database, "CREATE TABLE paired (code varchar(9), nr numeric(6,2), PRIMARY KEY (code, nr))")

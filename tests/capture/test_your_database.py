@@ -32,9 +32,7 @@ def shop(postgres: Postgres) -> Iterator[ConnectionParameters]:
         execute(admin, sql.SQL("DROP DATABASE shop WITH (FORCE)"))
 
 
-def test_the_page_shows_what_the_commands_print(
-    tmp_path: Path, shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_shows_the_output(tmp_path: Path, shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Folder(tmp_path, shop, monkeypatch)
     described = folder.run("describe", name="shop").stdout.replace("seen as postgres", "seen as me")
     assert not first_difference(transcript(PAGE, f"./lake source describe {OF_SHOP}"), described)

@@ -13,7 +13,7 @@ from unittest.mock import Mock, call
 import psycopg2
 import pytest
 from typer.main import get_command
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from cli import prepare, shared
 from cli.__main__ import app, main
@@ -52,9 +52,9 @@ def tree(group: Any = None) -> dict[str, Any]:
     return found
 
 
-@pytest.fixture
-def run() -> CliRunner:
-    return CliRunner()
+def run(words: str | list[str], **options: Any) -> Result:
+    """Run `./lake` with these words."""
+    return CliRunner().invoke(app, words, prog_name="lake", **options)
 
 
 def test_the_groups_are_those_that_the_documents_name() -> None:
@@ -110,14 +110,14 @@ def test_every_command_has_an_example_that_parses() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_completes_commands(run: CliRunner, monkeypatch: pytest.MonkeyPatch, shell: str) -> None:
+def test_a_shell_completes_commands(monkeypatch: pytest.MonkeyPatch, shell: str) -> None:
     monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
-    shown = run.invoke(app, ["--show-completion", shell], prog_name="lake")
+    shown = run(["--show-completion", shell])
     assert shown.exit_code == 0
     assert f"_LAKE_COMPLETE=complete_{shell}" in shown.output
     words = {"_LAKE_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": "lake re", "COMP_WORDS": "lake re"}
     words |= {"COMP_CWORD": "1", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-    done = run.invoke(app, [], env=words, prog_name="lake")
+    done = run([], env=words)
     assert {"reconcile", "resnapshot"} <= set(done.output.replace('"', " ").replace(":", " ").split())
 
 
@@ -125,13 +125,13 @@ def test_a_shell_completes_commands(run: CliRunner, monkeypatch: pytest.MonkeyPa
     "words",
     ["nothing", "up --nothing", "demo films", "kafka tail --count 0", "kafka tail --from noon", "source describe"],
 )
-def test_what_isnt_taken_is_a_mistake_of_use(run: CliRunner, words: str) -> None:
-    assert run.invoke(app, words.split()).exit_code == USAGE
+def test_what_isnt_taken_is_a_mistake_of_use(words: str) -> None:
+    assert run(words).exit_code == USAGE
 
 
 @pytest.mark.parametrize("problems", [(), (Problem(part="kafka", what="is dead"),)])
 def test_status_answers_programs_too(
-    run: CliRunner, monkeypatch: pytest.MonkeyPatch, problems: tuple[Problem, ...], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, problems: tuple[Problem, ...], tmp_path: Path
 ) -> None:
     asked: list[Any] = []
 
@@ -142,25 +142,25 @@ def test_status_answers_programs_too(
     monkeypatch.setattr(up, "find_platform", lambda folder, pipeline: (folder, pipeline))
     monkeypatch.setattr(Collector, "look", look)
     words = ["status", "--folder", str(tmp_path), "-p", "mine", "-t", ODD, "-t", "b", "--json"]
-    done = run.invoke(app, words, env=SHELL)
+    done = run(words, env=SHELL)
     assert done.exit_code == (NO if problems else 0)
     assert [one["part"] for one in json.loads(done.stdout)["problems"]] == [one.part for one in problems]
     assert asked == [((tmp_path, "mine"), [ODD, "b"])]
 
 
-def test_a_shells_variables_steer_nothing_but_the_pipeline(run: CliRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shells_variables_steer_nothing_but_the_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
     find = Mock(side_effect=OSError("found"))
     monkeypatch.setattr(up, "find_platform", find)
     for variables in ({}, {"LAKE_PIPELINE": "mine"}):
-        done = run.invoke(app, ["reconcile"], env=SHELL | variables)
+        done = run("reconcile", env=SHELL | variables)
         assert (done.exit_code, done.stderr) == (CANNOT, "reconcile: found\n")
     assert find.mock_calls == [call(None, None), call(None, "mine")]
-    assert "dev costs about" in run.invoke(app, ["aws", "costs"], env=SHELL).stdout
-    assert "prod costs about" in run.invoke(app, ["aws", "costs", "--env", "prod"], env=SHELL).stdout
+    assert "dev costs about" in run("aws costs", env=SHELL).stdout
+    assert "prod costs about" in run("aws costs --env prod", env=SHELL).stdout
 
 
-def test_costs_are_figures_for_programs(run: CliRunner) -> None:
-    found = json.loads(run.invoke(app, ["aws", "costs", "-e", "all", "--json", "--hours", "20"]).stdout)
+def test_costs_are_figures_for_programs() -> None:
+    found = json.loads(run("aws costs -e all --json --hours 20").stdout)
     assert {"dev", "prod", "sandbox"} <= {one["environment"] for one in found}
     assert all(one["hours_a_week"]["20"] < one["usd_a_month"] == one["hours_a_week"]["168"] for one in found)
 

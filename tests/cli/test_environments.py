@@ -2,23 +2,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from cli.__main__ import app
 from contract.errors import CANNOT
 from local import files
 from operate.errors import OperateError
 from operate.kafka.cluster import Cluster
-
-
-@pytest.fixture
-def run() -> CliRunner:
-    return CliRunner()
+from tests.cli.test_commands import run
 
 
 @pytest.mark.parametrize("words", ["aws costs", "kafka topics", "kafka tail", "kafka ui"])
-def test_an_environment_that_is_not_there_is_one_line(run: CliRunner, words: str) -> None:
-    done = run.invoke(app, [*words.split(), "--env", "nope"])
+def test_an_environment_that_is_not_there_is_one_line(words: str) -> None:
+    done = run(f"{words} --env nope")
     command = words.split()[1]
     assert done.exit_code == CANNOT
     [line] = done.stderr.splitlines()
@@ -28,11 +22,11 @@ def test_an_environment_that_is_not_there_is_one_line(run: CliRunner, words: str
 @pytest.mark.parametrize("command", ["topics", "tail"])
 @pytest.mark.parametrize("words", ["", " -p pagila"])
 def test_without_a_platform_the_line_says_what_there_is_to_do(
-    run: CliRunner, command: str, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    command: str, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(files, "DEFAULT_FOLDER", tmp_path)
     monkeypatch.setattr(files, "BUILD", tmp_path)
-    done = run.invoke(app, ["kafka", command, *words.split()])
+    done = run(f"kafka {command}{words}")
     assert (done.exit_code, done.stdout) == (CANNOT, "")
     assert done.stderr == (
         f"{command}: the local platform doesn't run: `./lake up{words}` starts it, or name an environment: -e dev\n"
@@ -52,10 +46,8 @@ NO_TABLE = ("--table nope", "'nope' isn't a table of pipeline orders; most like 
         ("resnapshot", "--table datalake.cdc_events", "--table is for pipelines of ordinary tables: the outbox is one"),
     ],
 )
-def test_a_pipeline_or_a_table_that_an_environment_has_not_is_one_line(
-    run: CliRunner, command: str, asked: str, said: str
-) -> None:
-    done = run.invoke(app, [*command.split(), "--env", "dev", *asked.split()])
+def test_a_pipeline_or_a_table_that_an_environment_has_not_is_one_line(command: str, asked: str, said: str) -> None:
+    done = run(f"{command} --env dev {asked}")
     assert done.exit_code == CANNOT
     [line] = done.stderr.splitlines()
     assert line.startswith(f"{command.split()[-1]}: {said}")

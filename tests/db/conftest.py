@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,10 @@ from psycopg2.extensions import connection as Connection
 
 from db.loading import LoadOptions, load
 from local.services.postgres import ConnectionParameters, Postgres
-from tests.conftest import fresh_database
+from tests.conftest import execute, fresh_database
 from tests.db.expected import actual_outbox, expected_outbox
 from tests.db.pgoutput import Event, Slot
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 # We may not distribute the real data (docs/decisions/0013): it lies next to the checkout, or where the variable says.
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data" / "northwind" / "northwind.sql"
@@ -143,6 +144,15 @@ def any_shop(request: pytest.FixtureRequest, postgres: Postgres, template: Templ
         yield copy
 
 
+@pytest.fixture
+def left_consistent(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Check at a test's end that the outbox of its database is as the tables say."""
+    [name] = {"shop", "any_shop"} & {*request.fixturenames}
+    shop: Shop = request.getfixturevalue(name)
+    yield
+    shop.assert_consistent()
+
+
 @contextlib.contextmanager
 def shop_copy(postgres: Postgres, template: str) -> Iterator[Shop]:
     """Copy a loaded database and drop the copy at the end."""
@@ -152,6 +162,70 @@ def shop_copy(postgres: Postgres, template: str) -> Iterator[Shop]:
             yield shop
         finally:
             shop.close()
+
+
+def forget(database: ConnectionParameters, role: str) -> None:
+    """Drop a role, which all databases of the server share."""
+    with contextlib.suppress(psycopg2.errors.UndefinedObject):
+        execute(database, f"DROP OWNED BY {role}")
+        execute(database, f"DROP ROLE {role}")
+
+
+@contextlib.contextmanager
+def role_of(database: ConnectionParameters, name: str) -> Iterator[ConnectionParameters]:
+    """Create a role that logs in; afterwards the administrator has what it owned."""
+    execute(database, f"CREATE ROLE {name} LOGIN PASSWORD 'its'")
+    try:
+        yield {**database, "user": name, "password": "its"}
+    finally:
+        execute(database, f"REASSIGN OWNED BY {name} TO postgres")
+        forget(database, name)
+
+
+class Session:
+    """A connection whose statements run in their own thread, so that one may wait for another session."""
+
+    def __init__(self, shop: Shop, isolation: str = "READ COMMITTED") -> None:
+        self._shop = shop
+        self._connection = shop.connect()
+        self._connection.set_session(isolation_level=isolation)
+        self._pid = self._connection.info.backend_pid
+        self._thread = ThreadPoolExecutor(max_workers=1)
+
+    def run(self, *statements: str) -> None:
+        """Run the statements and wait for them."""
+        self.start(*statements).result(PATIENCE_S)
+
+    def start(self, *statements: str) -> "Future[None]":
+        return self._thread.submit(self._execute, statements)
+
+    def start_and_block(self, *statements: str) -> "Future[None]":
+        """Start the statements and return once they wait for another session's lock."""
+        future = self.start(*statements)
+        blocked = f"SELECT cardinality(pg_blocking_pids({self._pid})) > 0"
+        wait_until(lambda: future.done() or self._shop.value(blocked), "it waits")
+        assert not future.done(), f"it didn't wait: {future.exception()}"
+        return future
+
+    def close(self) -> None:
+        """Stop running statements and end the thread; the connection belongs to the shop."""
+        self._connection.cancel()
+        self._thread.shutdown()
+
+    def _execute(self, statements: tuple[str, ...]) -> None:
+        with self._connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+
+
+Sessions = Callable[..., Session]
+
+
+@pytest.fixture
+def sessions(shop: Shop) -> Iterator[Sessions]:
+    """Open sessions by isolation level; their transactions begin with their first statement."""
+    with contextlib.ExitStack() as stack:
+        yield lambda *isolation: stack.enter_context(contextlib.closing(Session(shop, *isolation)))
 
 
 @dataclass

@@ -129,9 +129,7 @@ def test_of_two_preparations_at_once_one_loads_and_the_other_finds_it_done(datab
     assert sorted(report is None for report in reports) == [False, True]
 
 
-def test_a_preparation_that_breaks_leaves_nothing(
-    database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_preparation_leaves_nothing(database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
     class PowerCutError(Exception):
         pass
 

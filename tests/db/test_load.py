@@ -23,7 +23,7 @@ from db.connecting import LoadError, connect
 from db.loading import LoadOptions, load
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import ask, execute, fresh_database
-from tests.db.conftest import CONNECTOR_PASSWORD, NORTHWIND, WITHOUT_DUMP, Shop, Template
+from tests.db.conftest import CONNECTOR_PASSWORD, NORTHWIND, WITHOUT_DUMP, Shop, Template, role_of
 from tests.db.pgoutput import Slot
 from tests.waiting import PATIENCE_S
 
@@ -76,20 +76,24 @@ def loaded_database(postgres: Postgres, template: Template) -> Iterator[Connecti
         yield parameters
 
 
+@contextlib.contextmanager
+def kept(database: ConnectionParameters) -> Iterator[ConnectionParameters]:
+    """Check that the block leaves the database as it was."""
+    before = ask(database, STATE)
+    yield database
+    assert ask(database, STATE) == before
+
+
 @pytest.fixture
 def unchanged(empty_database: ConnectionParameters) -> Iterator[ConnectionParameters]:
-    """An empty database that must be unchanged at the end of the test."""
-    before = ask(empty_database, STATE)
-    yield empty_database
-    assert ask(empty_database, STATE) == before
+    with kept(empty_database):
+        yield empty_database
 
 
 @pytest.fixture
 def loaded(loaded_database: ConnectionParameters) -> Iterator[ConnectionParameters]:
-    """A loaded database that must be unchanged at the end of the test."""
-    before = ask(loaded_database, STATE)
-    yield loaded_database
-    assert ask(loaded_database, STATE) == before
+    with kept(loaded_database):
+        yield loaded_database
 
 
 def test_a_load_reports_what_it_did(database: ConnectionParameters) -> None:
@@ -99,10 +103,7 @@ def test_a_load_reports_what_it_did(database: ConnectionParameters) -> None:
     assert ask(database, "SELECT count(*) FROM cdc_events") == 1658, "the search path finds the schema"
     assert ask(
         database, "SELECT array_agg(pubname || ' ' || tablename ORDER BY tablename) FROM pg_publication_tables"
-    ) == [
-        "cdc_publication cdc_events",
-        "cdc_publication cdc_heartbeat",
-    ]
+    ) == ["cdc_publication cdc_events", "cdc_publication cdc_heartbeat"]
 
 
 @WITHOUT_DUMP
@@ -126,7 +127,7 @@ def test_a_dump_of_a_loaded_database_loads_again(postgres: Postgres, shop: Shop,
         "SELECT md5(string_agg((to_jsonb(e) - 'updated_at')::text, ',' ORDER BY order_id)) FROM datalake.cdc_events e"
     )
     with fresh_database(postgres) as other:
-        load(other, LoadOptions(connector_password=CONNECTOR_PASSWORD, dump=dump), lambda *_: None)
+        load(other, LoadOptions(connector_password=CONNECTOR_PASSWORD, dump=dump))
         assert ask(other, content) == ask(source, content)
 
 
@@ -144,23 +145,27 @@ def test_a_slot_from_before_the_first_load_can_read_it(database: ConnectionParam
     with contextlib.closing(psycopg2.connect(**database)) as connection:
         connection.autocommit = True
         slot = Slot(connection, f"early_{database['dbname']}")
-        load(database, LoadOptions(connector_password=CONNECTOR_PASSWORD), lambda *_: None)
+        load(database, LoadOptions(connector_password=CONNECTOR_PASSWORD))
         assert len([event for event in slot.events() if event.table == "datalake.cdc_events"]) == 829
 
 
-def test_a_role_that_is_there_gets_the_new_password(database: ConnectionParameters) -> None:
-    for password in ("first one", "second one"):
-        load(database, LoadOptions(connector_password=password, empty=True, replace=True), lambda *_: None)
-        connector: ConnectionParameters = {**database, "user": "cdc_connector", "password": password}
-        assert ask(connector, "SELECT count(*) FROM datalake.cdc_events") == 0
-    connector["password"] = "first one"
+def test_a_role_that_is_there_keeps_its_password_unless_asked(database: ConnectionParameters) -> None:
+    rows = "SELECT count(*) FROM datalake.cdc_events"
+    load(database, LoadOptions(connector_password="first one", empty=True))
+    first: ConnectionParameters = {**database, "user": "cdc_connector", "password": "first one"}
+    again = ("--yes", "--empty", "--replace")
+    assert "cdc_connector was there and keeps its password" in load_cli(database, *again).stdout
+    assert ask(first, rows) == 0
+    assert "keeps" not in load_cli(database, *again, "--change-password").stdout
+    assert ask({**first, "password": CONNECTOR_PASSWORD}, rows) == 0
     with pytest.raises(psycopg2.OperationalError):
-        ask(connector, "SELECT 1")
+        ask(first, rows)
 
 
 def test_no_password_reaches_the_servers_log_or_the_output(database: ConnectionParameters, postgres_log: Path) -> None:
     secret = secrets.token_urlsafe(16)
-    done = load_cli(database, "--yes", "--empty", CDC_CONNECTOR_PASSWORD=secret, PGOPTIONS="-c log_statement=all")
+    given = {"CDC_CONNECTOR_PASSWORD": secret, "PGOPTIONS": "-c log_statement=all"}
+    done = load_cli(database, "--yes", "--empty", "--change-password", **given)
     assert done.exit_code == 0, done.stderr
     log = postgres_log.read_text()
     assert "ROLE" in log
@@ -173,23 +178,20 @@ def test_no_password_reaches_the_servers_log_or_the_output(database: ConnectionP
 @pytest.mark.parametrize(
     ("options", "environment", "words"),
     [
-        ((), {"PGPASSWORD": "wrong"}, ["password authentication failed", "check the user"]),
-        (("--host", "nowhere.invalid"), {}, ["nowhere.invalid", "host name"]),
-        (("--port", "1"), {}, ["127.0.0.1:1", "Connection refused", "is PostgreSQL running"]),
-        (("--dbname", "nowhere"), {}, ['database "nowhere" does not exist', "--dbname"]),
-        ((), {"PGPASSWORD": ""}, ["set PGPASSWORD"]),
-        ((), {"CDC_CONNECTOR_PASSWORD": ""}, ["set CDC_CONNECTOR_PASSWORD"]),
-        (("--scale", "2", "--from", "x.sql"), {}, ["doesn't go with --from"]),
+        (("--yes",), {"PGPASSWORD": "wrong"}, ["password authentication failed", "check the user"]),
+        (("--yes", "--host", "nowhere.invalid"), {}, ["nowhere.invalid", "host name"]),
+        (("--yes", "--port", "1"), {}, ["127.0.0.1:1", "Connection refused", "is PostgreSQL running"]),
+        (("--yes", "--dbname", "nowhere"), {}, ['database "nowhere" does not exist', "--dbname"]),
+        (("--yes",), {"PGPASSWORD": ""}, ["set PGPASSWORD"]),
+        (("--yes",), {"CDC_CONNECTOR_PASSWORD": ""}, ["set CDC_CONNECTOR_PASSWORD"]),
+        (("--yes", "--scale", "2", "--from", "x.sql"), {}, ["doesn't go with --from"]),
+        ((), {}, ["confirm with --yes"]),
     ],
 )
 def test_what_cant_be_loaded_into_or_isnt_said(
     unchanged: ConnectionParameters, options: tuple[str, ...], environment: dict[str, str], words: list[str]
 ) -> None:
-    assert_refused(load_cli(unchanged, "--yes", *options, **environment), *words)
-
-
-def test_a_script_confirms(unchanged: ConnectionParameters) -> None:
-    assert_refused(load_cli(unchanged), "confirm with --yes")
+    assert_refused(load_cli(unchanged, *options, **environment), *words)
 
 
 def test_a_password_leaves_this_machine_only_over_tls(unchanged: ConnectionParameters) -> None:
@@ -210,9 +212,8 @@ def test_the_schema_is_there(loaded: ConnectionParameters) -> None:
 
 def test_the_publication_is_there(database: ConnectionParameters) -> None:
     execute(database, "CREATE PUBLICATION cdc_publication")
-    before = ask(database, STATE)
-    assert_refused(load_cli(database, "--yes"), "the publication cdc_publication is already there", "--replace")
-    assert ask(database, STATE) == before
+    with kept(database):
+        assert_refused(load_cli(database, "--yes"), "the publication cdc_publication is already there", "--replace")
 
 
 def test_a_connector_is_streaming(loaded: ConnectionParameters) -> None:
@@ -224,14 +225,9 @@ def test_a_connector_is_streaming(loaded: ConnectionParameters) -> None:
         assert_refused(load_cli(loaded, "--yes", "--replace"), "slot streaming is in use", "stop the connector")
 
 
-def test_the_user_may_not(unchanged: ConnectionParameters, postgres: Postgres) -> None:
-    admin = postgres.connection_parameters()
-    execute(admin, "CREATE ROLE guest LOGIN PASSWORD 'guest-pw'")
-    try:
-        guest: ConnectionParameters = {**unchanged, "user": "guest", "password": "guest-pw"}
+def test_the_user_may_not(unchanged: ConnectionParameters) -> None:
+    with role_of(unchanged, "guest") as guest:
         assert_refused(load_cli(guest, "--yes"), "permission denied for database", "nothing was loaded")
-    finally:
-        execute(admin, "DROP ROLE guest")
 
 
 def test_the_connectors_role_is_an_administrator(database: ConnectionParameters, postgres: Postgres) -> None:
@@ -239,23 +235,22 @@ def test_the_connectors_role_is_an_administrator(database: ConnectionParameters,
     execute(admin, "DO $$ BEGIN CREATE ROLE cdc_connector LOGIN; EXCEPTION WHEN duplicate_object THEN END $$")
     execute(admin, "ALTER ROLE cdc_connector CREATEROLE")
     try:
-        before = ask(database, STATE)
-        assert_refused(load_cli(database, "--yes"), "cdc_connector is there with an administrator's rights")
-        assert ask(database, STATE) == before
+        with kept(database):
+            assert_refused(load_cli(database, "--yes"), "cdc_connector is there with an administrator's rights")
     finally:
         execute(admin, "ALTER ROLE cdc_connector NOCREATEROLE")
 
 
-BAD_DUMPS = {
-    "cut": ("INSERT INTO orders VALUES (1, 'VI", "truncated"),
-    "not a number": ("INSERT INTO orders (order_id) VALUES ('x');", "invalid input syntax for type integer"),
-    "too long": ("INSERT INTO orders (order_id, customer_id) VALUES (1, 'TOOLONG');", "value too long"),
-    "twice the same": ("INSERT INTO orders (order_id) VALUES (1), (1);", "Key (order_id)=(1) is duplicated"),
-    "reference to nothing": ("INSERT INTO orders (order_id, customer_id) VALUES (1, 'NONE');", "fk_orders_customers"),
-}
-
-
-@pytest.mark.parametrize(("content", "reason"), BAD_DUMPS.values(), ids=BAD_DUMPS)
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("INSERT INTO orders VALUES (1, 'VI", "truncated"),
+        ("INSERT INTO orders (order_id) VALUES ('x');", "invalid input syntax for type integer"),
+        ("INSERT INTO orders (order_id, customer_id) VALUES (1, 'TOOLONG');", "value too long"),
+        ("INSERT INTO orders (order_id) VALUES (1), (1);", "Key (order_id)=(1) is duplicated"),
+        ("INSERT INTO orders (order_id, customer_id) VALUES (1, 'NONE');", "fk_orders_customers"),
+    ],
+)
 def test_bad_dumps(unchanged: ConnectionParameters, tmp_path: Path, content: str, reason: str) -> None:
     dump = tmp_path / "dump.sql"
     dump.write_text(content)
@@ -276,7 +271,7 @@ def test_a_lock_that_isnt_given_up_ends_the_load(loaded: ConnectionParameters, m
     with contextlib.closing(psycopg2.connect(**loaded)) as reader, reader.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM datalake.orders")
         with pytest.raises(LoadError, match=r"lock timeout.*nothing was loaded"):
-            load(loaded, LoadOptions(connector_password=CONNECTOR_PASSWORD, replace=True), lambda *_: None)
+            load(loaded, LoadOptions(connector_password=CONNECTOR_PASSWORD, replace=True))
 
 
 def test_a_connection_that_breaks_ends_the_load_with_one_line(unchanged: ConnectionParameters) -> None:

@@ -1,80 +1,29 @@
 """Overlapping transactions: in any order of their steps, the outbox ends consistent with the tables."""
 
-import contextlib
 import itertools
 import random
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
 from tests import cases
-from tests.db.conftest import WALK_THROUGH, Shop, writers_at_work
-from tests.waiting import PATIENCE_S, wait_until
+from tests.db.conftest import WALK_THROUGH, Sessions, Shop, writers_at_work
+from tests.waiting import PATIENCE_S
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("left_consistent")]
 
 # Runs the commit's pass now, with all its locks, while the transaction stays open: the latest moment at which another
 # transaction can come in between.
 FLUSH = "SET CONSTRAINTS ALL IMMEDIATE"
 
 
-class Session:
-    """A connection whose statements run in their own thread, so that one may wait for another session."""
-
-    def __init__(self, shop: Shop, isolation: str = "READ COMMITTED") -> None:
-        self._shop = shop
-        self._connection = shop.connect()
-        self._connection.set_session(isolation_level=isolation)
-        self._pid = self._connection.info.backend_pid
-        self._thread = ThreadPoolExecutor(max_workers=1)
-
-    def run(self, *statements: str) -> None:
-        """Run the statements and wait for them."""
-        self.start(*statements).result(PATIENCE_S)
-
-    def start(self, *statements: str) -> "Future[None]":
-        """Start the statements."""
-        return self._thread.submit(self._execute, statements)
-
-    def start_and_block(self, *statements: str) -> "Future[None]":
-        """Start the statements and return once they wait for another session's lock."""
-        future = self.start(*statements)
-        blocked = f"SELECT cardinality(pg_blocking_pids({self._pid})) > 0"
-        wait_until(lambda: future.done() or self._shop.value(blocked), "it waits")
-        assert not future.done(), f"it didn't wait: {future.exception()}"
-        return future
-
-    def close(self) -> None:
-        """Stop running statements and end the thread; the connection belongs to the shop."""
-        self._connection.cancel()
-        self._thread.shutdown()
-
-    def _execute(self, statements: tuple[str, ...]) -> None:
-        with self._connection.cursor() as cursor:
-            for statement in statements:
-                cursor.execute(statement)
-
-
-Sessions = Callable[..., Session]
-
-
-@pytest.fixture
-def sessions(shop: Shop) -> Iterator[Sessions]:
-    """Open sessions by isolation level; their transactions begin with their first statement."""
-    with contextlib.ExitStack() as stack:
-        yield lambda *isolation: stack.enter_context(contextlib.closing(Session(shop, *isolation)))
-
-
-def assert_the_second_waits(shop: Shop, first: str, second: str) -> None:
+def assert_the_second_waits(sessions: Sessions, first: str, second: str) -> None:
     """Run each in a session of its own, the second one while the first one's commit has all its locks."""
-    with contextlib.closing(Session(shop)) as one, contextlib.closing(Session(shop)) as other:
-        one.run(first, FLUSH)
-        waiting = other.start_and_block(second, "COMMIT")
-        one.run("COMMIT")
-        waiting.result(PATIENCE_S)
-    shop.assert_consistent()
+    one, other = sessions(), sessions()
+    one.run(first, FLUSH)
+    waiting = other.start_and_block(second, "COMMIT")
+    one.run("COMMIT")
+    waiting.result(PATIENCE_S)
 
 
 HEAD = "UPDATE orders SET shipped_date = '1998-06-15' WHERE order_id = 11077"
@@ -98,9 +47,9 @@ WAITS = {
 
 
 @pytest.mark.parametrize(("first", "second"), WAITS.values(), ids=WAITS)
-def test_of_two_that_change_one_order_at_once_the_second_waits(shop: Shop, first: str, second: str) -> None:
+def test_the_second_change_of_an_order_waits(shop: Shop, sessions: Sessions, first: str, second: str) -> None:
     shop.run("INSERT INTO orders (order_id) VALUES (1)")
-    assert_the_second_waits(shop, first, second)
+    assert_the_second_waits(sessions, first, second)
 
 
 @pytest.mark.parametrize("statement", ["UPDATE orders SET freight = 1", "UPDATE order_details SET quantity = 99"])
@@ -110,7 +59,6 @@ def test_an_old_snapshot_doesnt_write_over_another_part(shop: Shop, sessions: Se
     new.run("UPDATE customers SET company_name = 'Renamed' WHERE customer_id = 'VINET'", "COMMIT")
     old.run(f"{statement} WHERE order_id = 10248", "COMMIT")
     shop.drain()
-    shop.assert_consistent()
 
 
 # An edit of a row that orders embed, and a transaction that makes another order embed it.
@@ -165,22 +113,19 @@ INLINE = {"few": 10_000, "many": 0}
         for orders, first, race in itertools.product(INLINE, ["edit", "link"], RACES)
     ],
 )
-def test_an_edit_and_a_new_reference_to_it_never_miss_each_other(
-    shop: Shop, race: str, first: str, orders: str
-) -> None:
+def test_an_edit_and_a_new_reference_meet(shop: Shop, sessions: Sessions, race: str, first: str, orders: str) -> None:
     edit, link = RACES[race]
     shop.run(f"UPDATE outbox_settings SET inline_orders = {INLINE[orders]}, piece_orders = 200")
-    with contextlib.closing(Session(shop)) as one, contextlib.closing(Session(shop)) as other:
-        early, late = ((edit,), link) if first == "edit" else (link, (edit,))
-        # Both have changed their rows before either commits; neither sees the other's.
-        other.run(*late)
-        one.run(*early, FLUSH)
-        waiting = other.start_and_block("COMMIT")
-        one.run("COMMIT")
-        waiting.result(PATIENCE_S)
+    one, other = sessions(), sessions()
+    early, late = ((edit,), link) if first == "edit" else (link, (edit,))
+    # Both have changed their rows before either commits; neither sees the other's.
+    other.run(*late)
+    one.run(*early, FLUSH)
+    waiting = other.start_and_block("COMMIT")
+    one.run("COMMIT")
+    waiting.result(PATIENCE_S)
     if orders == "many":
         shop.drain()
-    shop.assert_consistent()
 
 
 @pytest.mark.parametrize("late", ["edit", "link"])
@@ -194,33 +139,28 @@ def test_an_edit_and_a_new_reference_to_it_never_miss_each_other(
         ("SERIALIZABLE", "customer and new order"),
     ],
 )
-def test_an_old_snapshot_neither_fails_nor_leaves_what_is_stale(
-    shop: Shop, isolation: str, race: str, late: str
-) -> None:
+def test_an_old_snapshot_is_caught_up(shop: Shop, sessions: Sessions, isolation: str, race: str, late: str) -> None:
     edit, link = RACES[race]
     last, between = ((edit,), link) if late == "edit" else (link, (edit,))
-    with contextlib.closing(Session(shop, isolation)) as old, contextlib.closing(Session(shop)) as new:
-        old.run("SELECT 1 FROM region")
-        new.run(*between, "COMMIT")
-        # It can't see what has been committed meanwhile, and writes nothing itself.
-        old.run(*last, "COMMIT")
+    old, new = sessions(isolation), sessions()
+    old.run("SELECT 1 FROM region")
+    new.run(*between, "COMMIT")
+    # It can't see what has been committed meanwhile, and writes nothing itself.
+    old.run(*last, "COMMIT")
     shop.drain()
-    shop.assert_consistent()
 
 
-def test_an_order_written_between_a_frozen_edit_and_the_drain_is_found(shop: Shop) -> None:
-    with contextlib.closing(Session(shop, "REPEATABLE READ")) as old, contextlib.closing(Session(shop)) as sale:
-        old.run("UPDATE customers SET company_name = 'Renamed' WHERE customer_id = 'RICSU'")
-        # Its document is assembled before the edit is committed; the transaction ends only after it.
-        sale.run(*WALK_THROUGH, FLUSH)
-        old.run("COMMIT")
-        with contextlib.closing(Session(shop)) as worker:
-            waiting = worker.start_and_block("SELECT outbox_drain_step()")
-            sale.run("COMMIT")
-            waiting.result(PATIENCE_S)
-            worker.run("COMMIT")
+def test_an_order_written_between_a_frozen_edit_and_the_drain_is_found(shop: Shop, sessions: Sessions) -> None:
+    old, sale, worker = sessions("REPEATABLE READ"), sessions(), sessions()
+    old.run("UPDATE customers SET company_name = 'Renamed' WHERE customer_id = 'RICSU'")
+    # Its document is assembled before the edit is committed; the transaction ends only after it.
+    sale.run(*WALK_THROUGH, FLUSH)
+    old.run("COMMIT")
+    waiting = worker.start_and_block("SELECT outbox_drain_step()")
+    sale.run("COMMIT")
+    waiting.result(PATIENCE_S)
+    worker.run("COMMIT")
     shop.drain()
-    shop.assert_consistent()
 
 
 @pytest.mark.parametrize("isolation", ["REPEATABLE READ", "SERIALIZABLE"])
@@ -231,15 +171,13 @@ def test_a_frozen_snapshot_alone_works(shop: Shop, sessions: Sessions, isolation
         "DELETE FROM order_details WHERE order_id = 11075", "DELETE FROM orders WHERE order_id = 11075", "COMMIT"
     )
     shop.drain()
-    shop.assert_consistent()
 
 
-def test_sessions_that_only_change_orders_dont_wait_for_one_another(shop: Shop, sessions: Sessions) -> None:
+def test_sessions_that_only_change_orders_dont_wait_for_one_another(sessions: Sessions) -> None:
     one, other = sessions(), sessions()
     one.run(*WALK_THROUGH, "UPDATE orders SET freight = 1 WHERE order_id = 10248", FLUSH)
     other.run("UPDATE orders SET ship_via = 1 WHERE order_id = 10249", "COMMIT")
     one.run("COMMIT")
-    shop.assert_consistent()
 
 
 def test_all_that_a_commit_reads_is_locked_before(shop: Shop) -> None:
@@ -265,9 +203,7 @@ DDL = {
 
 
 @pytest.mark.parametrize("work", DDL)
-def test_ddl_of_two_tables_never_ends_work_that_its_triggers_made_wait(
-    shop: Shop, sessions: Sessions, work: str
-) -> None:
+def test_ddl_of_two_tables_never_ends_work_that_it_made_wait(shop: Shop, sessions: Sessions, work: str) -> None:
     first, statements, second = DDL[work]
     ddl, application = sessions(), sessions()
     ddl.run(f"ALTER TABLE {first} NO FORCE ROW LEVEL SECURITY")
@@ -278,7 +214,6 @@ def test_ddl_of_two_tables_never_ends_work_that_its_triggers_made_wait(
     waiting.result(PATIENCE_S)
     altered.result(PATIENCE_S)
     shop.drain()
-    shop.assert_consistent()
 
 
 def _sale(chance: random.Random, order_id: int) -> list[str]:
@@ -315,4 +250,3 @@ def test_ordinary_work_of_four_sessions_has_no_deadlock_and_leaves_nothing_stale
     with writers_at_work(shop, statements, count=4, pause_s=0) as writers:
         writers.wait_for_more(150)
     assert writers.failures == []
-    shop.assert_consistent()

@@ -10,7 +10,7 @@ from psycopg2.extensions import cursor as Cursor
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
 from db import rewriting
 from db.connecting import LoadError
-from tests.db.conftest import Shop, writers_at_work
+from tests.db.conftest import Sessions, Shop, writers_at_work
 from tests.db.test_outbox_concurrency import FLUSH, assert_the_second_waits
 from tests.db.test_outbox_transaction import changes
 from tests.waiting import PATIENCE_S, wait_until
@@ -89,10 +89,11 @@ def test_the_outbox_is_written_anew_while_others_write(shop: Shop) -> None:
     shop.assert_consistent()
 
 
-def test_a_row_that_somebody_brings_back_at_the_same_time_is_waited_for(shop: Shop) -> None:
+def test_a_row_that_somebody_brings_back_at_the_same_time_is_waited_for(shop: Shop, sessions: Sessions) -> None:
     shop.run("DELETE FROM cdc_events WHERE order_id = 10248")
     sale = "UPDATE order_details SET quantity = 99 WHERE order_id = 10248"
-    assert_the_second_waits(shop, sale, "CALL usp_init_order_events()")
+    assert_the_second_waits(sessions, sale, "CALL usp_init_order_events()")
+    shop.assert_consistent()
 
 
 def test_all_events_are_sent_again_piece_by_piece(shop: Shop) -> None:

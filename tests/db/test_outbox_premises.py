@@ -1,6 +1,5 @@
 """Writes that an outbox could overlook, and the commands of docs/your-database/outbox.md."""
 
-import contextlib
 import io
 import re
 from pathlib import Path
@@ -11,12 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.__main__ import app
-from tests.db.conftest import Shop
+from tests.db.conftest import Sessions, Shop
 from tests.db.expected import HIDDEN
-from tests.db.test_outbox_concurrency import FLUSH, Session, assert_the_second_waits
+from tests.db.test_outbox_concurrency import FLUSH, assert_the_second_waits
 from tests.db.test_outbox_transaction import changes
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("left_consistent")]
 
 
 # Table, a column that events show, its key, and the row that is replaced by one with another value there.
@@ -67,23 +66,18 @@ def test_a_row_replaced_in_one_statement_reaches_its_orders(shop: Shop) -> None:
         shop.assert_consistent()
 
 
-def test_a_row_replaced_by_merge_reaches_its_orders(shop: Shop) -> None:
-    events = shop.commit(
+@pytest.mark.parametrize(
+    "statement",
+    [
         "MERGE INTO customers c USING (SELECT 'VINET' AS id, n FROM generate_series(1, 2) AS n) AS v"
         " ON c.customer_id = v.id AND v.n = 1"
-        " WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (customer_id, company_name) VALUES (v.id, 'Merged')"
-    )
-    assert {event.op for event in events} == {"u"}
-    shop.assert_consistent()
-
-
-def test_upserts_of_what_orders_embed_reach_them(shop: Shop) -> None:
-    events = shop.commit(
+        " WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (customer_id, company_name) VALUES (v.id, 'Merged')",
         "INSERT INTO shippers VALUES (3, 'Upserted'), (99, 'New') ON CONFLICT (shipper_id)"
-        " DO UPDATE SET company_name = excluded.company_name"
-    )
-    assert {event.op for event in events} == {"u"}
-    shop.assert_consistent()
+        " DO UPDATE SET company_name = excluded.company_name",
+    ],
+)
+def test_rows_that_are_merged_or_upserted_reach_their_orders(shop: Shop, statement: str) -> None:
+    assert {event.op for event in shop.commit(statement)} == {"u"}
 
 
 def test_each_column_that_events_show_makes_events_and_no_other(shop: Shop) -> None:
@@ -97,7 +91,6 @@ def test_each_column_that_events_show_makes_events_and_no_other(shop: Shop) -> N
                 changed = "region_id % 4 + 1"
             events = shop.commit(f"UPDATE {table} SET {column} = {changed} WHERE {key} = {value}") + shop.drain()
             assert bool(events) == (column not in HIDDEN.get(table, ())), f"{table}.{column}"
-    shop.assert_consistent()
 
 
 def test_stock_can_be_sold_while_somebody_edits_a_product(shop: Shop) -> None:
@@ -109,7 +102,6 @@ def test_stock_can_be_sold_while_somebody_edits_a_product(shop: Shop) -> None:
         assert (
             shop.commit("SET lock_timeout = '5s'", "UPDATE products SET units_in_stock = 1, units_on_order = 2") == []
         )
-    shop.assert_consistent()
 
 
 def test_copied_rows_are_seen(shop: Shop) -> None:
@@ -118,7 +110,6 @@ def test_copied_rows_are_seen(shop: Shop) -> None:
         cursor.copy_expert("COPY orders (order_id, customer_id) FROM STDIN", io.StringIO("1\tVINET\n2\t\\N\n"))
         cursor.copy_expert("COPY order_details FROM STDIN", io.StringIO("1\t11\t1\t1\t0\n"))
     assert {event.order_id for event in shop.events()} == {1, 2}
-    shop.assert_consistent()
 
 
 def test_what_another_trigger_writes_is_seen(shop: Shop) -> None:
@@ -134,21 +125,18 @@ def test_what_another_trigger_writes_is_seen(shop: Shop) -> None:
     assert len(shop.commit("UPDATE orders SET freight = 3 WHERE order_id = 10248")) > 1
     # This one writes at commit, perhaps after the outbox has been written.
     shop.commit("INSERT INTO orders (order_id, customer_id, freight) VALUES (1, 'VINET', 4)")
-    shop.assert_consistent()
 
 
-def test_an_embedded_row_may_come_after_its_order_when_no_foreign_key_forbids_it(shop: Shop) -> None:
+def test_an_embedded_row_may_come_late_without_a_foreign_key(shop: Shop, sessions: Sessions) -> None:
     shop.run("ALTER TABLE orders DROP CONSTRAINT fk_orders_customers")
     order = "INSERT INTO orders (order_id, customer_id) VALUES (1, 'LATE')"
-    assert_the_second_waits(shop, order, "INSERT INTO customers VALUES ('LATE', 'Late')")
+    assert_the_second_waits(sessions, order, "INSERT INTO customers VALUES ('LATE', 'Late')")
     assert changes(shop.commit("DELETE FROM customers WHERE customer_id = 'LATE'"))[-1] == ("u", 1)
-    shop.assert_consistent()
 
 
 def test_or_when_it_is_checked_at_commit(shop: Shop) -> None:
     shop.run("ALTER TABLE orders ALTER CONSTRAINT fk_orders_customers DEFERRABLE INITIALLY DEFERRED")
     shop.commit("DELETE FROM customers WHERE customer_id = 'VINET'", "INSERT INTO customers VALUES ('VINET', 'Again')")
-    shop.assert_consistent()
 
 
 def test_or_when_it_was_never_checked(shop: Shop) -> None:
@@ -158,15 +146,13 @@ def test_or_when_it_was_never_checked(shop: Shop) -> None:
         "ALTER TABLE orders ADD CONSTRAINT fk_orders_customers FOREIGN KEY (customer_id) REFERENCES customers NOT VALID"
     )
     assert changes(shop.commit("INSERT INTO customers VALUES ('LATE', 'Late')")) == [("u", 1)]
-    shop.assert_consistent()
 
 
-def test_a_new_customer_keeps_no_sale_waiting(shop: Shop) -> None:
-    with contextlib.closing(Session(shop)) as sale, contextlib.closing(Session(shop)) as customer:
-        sale.run("UPDATE order_details SET quantity = 99 WHERE order_id = 10248", FLUSH)
-        customer.run("INSERT INTO customers VALUES ('NEWCU', 'New')", "COMMIT")
-        sale.run("COMMIT")
-    shop.assert_consistent()
+def test_a_new_customer_keeps_no_sale_waiting(sessions: Sessions) -> None:
+    sale, customer = sessions(), sessions()
+    sale.run("UPDATE order_details SET quantity = 99 WHERE order_id = 10248", FLUSH)
+    customer.run("INSERT INTO customers VALUES ('NEWCU', 'New')", "COMMIT")
+    sale.run("COMMIT")
 
 
 def test_truncating_the_outbox_is_refused_whatever_the_role(shop: Shop) -> None:
@@ -176,15 +162,10 @@ def test_truncating_the_outbox_is_refused_whatever_the_role(shop: Shop) -> None:
     shop.run("SET session_replication_role = origin")
     assert changes(shop.commit("DELETE FROM cdc_events WHERE order_id = 10248")) == [("d", 10248)]
     assert changes(shop.commit("CALL usp_init_order_events()")) == [("c", 10248)]
-    shop.assert_consistent()
 
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "your-database" / "outbox.md"
-DIFFERENT = (
-    "SELECT count(*) FROM current_order_events v FULL JOIN cdc_events e USING (order_id)"
-    " WHERE (v.products, v.customer, v.order_items) IS DISTINCT FROM (e.products, e.customer, e.order_items)"
-)
 
 
 def commands(heading: str, language: str = "sql") -> list[str]:
@@ -215,7 +196,8 @@ def test_an_added_column_is_in_all_events(shop: Shop) -> None:
     shop.run("ALTER TABLE customers ADD COLUMN vat TEXT DEFAULT 'none'")
     run(shop, shown)
     assert shop.value("SELECT customer ->> 'vat' FROM cdc_events WHERE order_id = 10248") == "none"
-    assert shop.value(DIFFERENT) == 0
+    # Events show a supplier's columns by name, and this one isn't among them.
+    shop.run("ALTER TABLE suppliers DROP COLUMN vat")
 
 
 def test_a_retyped_column_is_refused_without_the_procedure_and_in_all_events_with_it(shop: Shop) -> None:
@@ -225,7 +207,6 @@ def test_a_retyped_column_is_refused_without_the_procedure_and_in_all_events_wit
     run(shop, block)
     shop.commit("UPDATE products SET unit_price = 1.2345 WHERE product_id = 11")
     assert product_of(shop)["unit_price"] == 1.2345
-    assert shop.value(DIFFERENT) == 0
 
 
 def test_a_dropped_column_leaves_all_events(shop: Shop) -> None:
@@ -233,14 +214,12 @@ def test_a_dropped_column_leaves_all_events(shop: Shop) -> None:
     run(shop, block)
     assert shop.value("SELECT count(*) FROM cdc_events WHERE customer ? 'fax'") == 0
     assert shop.value("SELECT count(*) FROM cdc_events WHERE customer ? 'phone'") == 829
-    assert shop.value(DIFFERENT) == 0
 
 
 def test_a_column_that_the_views_name_stays_and_sales_go_on(shop: Shop) -> None:
     with pytest.raises(psycopg2.Error, match="does not exist"):
         shop.run("CALL datalake.usp_alter_source('ALTER TABLE datalake.orders DROP COLUMN freight')")
     assert len(shop.commit("UPDATE orders SET freight = 4711 WHERE order_id = 10248")) == 1
-    shop.assert_consistent()
 
 
 def test_tables_that_stay_in_use_are_given_up_with_nothing_changed(shop: Shop) -> None:
@@ -251,7 +230,6 @@ def test_tables_that_stay_in_use_are_given_up_with_nothing_changed(shop: Shop) -
             shop.run("CALL usp_alter_source('ALTER TABLE customers DROP COLUMN fax', patience => '1 second')")
     till.commit()
     assert shop.value("SELECT count(*) FROM information_schema.columns WHERE column_name = 'fax'") >= 1
-    shop.assert_consistent()
 
 
 def test_the_command_migrates_and_says_what_it_did(shop: Shop) -> None:

@@ -42,7 +42,6 @@ class Commands:
 
     @property
     def file(self) -> Path:
-        """The pipeline's file."""
         return self._folder / "pipelines" / f"{self._name}.toml"
 
     def schema(self, lake_table: str) -> Path:
@@ -54,19 +53,15 @@ class Commands:
         return self._run("source", "describe", self._name, "--dsn", self._dsn, *options)
 
     def prepare(self) -> str:
-        """`./lake source prepare … --dsn …`."""
         return self._run("source", "prepare", self._name, "--dsn", self._dsn)
 
     def up(self, *, status: int = 0) -> str:
-        """`./lake up -p … --dsn …`."""
         return self._run("up", "--pipeline", self._name, "--dsn", self._dsn, status=status)
 
     def reconcile(self, *options: str, status: int | None = 0) -> str:
-        """`./lake reconcile -p …`."""
         return self._run("reconcile", "--pipeline", self._name, *options, status=status)
 
     def resnapshot(self, *options: str, status: int = 0) -> str:
-        """`./lake resnapshot -p …`."""
         return self._run("resnapshot", "--pipeline", self._name, *options, status=status)
 
     def status(self, *options: str, status: int | None = 0) -> str:
@@ -80,7 +75,6 @@ class Commands:
         wait_until(lambda: text in self.status(status=None), every_s=2)
 
     def replace(self, text: str, other: str) -> None:
-        """Replace a text of the file."""
         before = self.file.read_text(encoding="utf-8")
         assert text in before
         self.file.write_text(before.replace(text, other), encoding="utf-8")
@@ -94,7 +88,6 @@ class Commands:
 
     @property
     def platform(self) -> Path:
-        """The platform's folder."""
         return self._folder / BUILD.name / f"platform-{self._name}"
 
     @contextlib.contextmanager
@@ -115,7 +108,6 @@ class Commands:
         return done.stdout + (done.stderr if status else "")
 
     def _done(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run `./lake …`."""
         return subprocess.run(
             [sys.executable, "-m", "cli", *arguments],
             cwd=self._folder,
@@ -148,29 +140,23 @@ class Walked:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Each step's seconds to the lake."""
         return {step["name"]: step["seconds_to_lake"] for step in self.summary["steps"]}
-
-
-def _walk(command: str, folder: Path, *options: str) -> Walked:
-    """Run `./lake` with that command, in this process; it must succeed. Its platform keeps running.
-
-    Its last step, stopping the platform, is left out: tests/local/test_demo.py shows it, and the next tests go on here.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Platform, "down", lambda *_: None)
-        # Without a connector that only some have.
-        patch.delenv("JDBC_PLUGIN", raising=False)
-        done = CliRunner().invoke(app, [*command.split(), "--folder", str(folder), *options])
-    assert done.exit_code == 0, f"{done.output}\n{done.exception!r}"
-    return Walked(folder, done.output, json.loads((folder / "summary.json").read_text()), crowd())
 
 
 @contextlib.contextmanager
 def walked(command: str, folder: Path, *options: str) -> Iterator[Walked]:
-    """Run a walk-through; remove its platform, with its data, at the end of the block."""
+    """Run `./lake` with that command, in this process; it must succeed. Remove its platform at the end of the block.
+
+    Its last step, stopping the platform, is left out: tests/local/test_demo.py shows it, and the tests go on here.
+    """
     try:
-        yield _walk(command, folder, *options)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Platform, "down", lambda *_: None)
+            # Without a connector that only some have.
+            patch.delenv("JDBC_PLUGIN", raising=False)
+            done = CliRunner().invoke(app, [*command.split(), "--folder", str(folder), *options])
+        assert done.exit_code == 0, f"{done.output}\n{done.exception!r}"
+        yield Walked(folder, done.output, json.loads((folder / "summary.json").read_text()), crowd())
     finally:
         Platform(folder / "platform").remove()
 

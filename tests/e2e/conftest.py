@@ -1,12 +1,14 @@
-"""The demos, and the platforms that they leave running, which most end-to-end tests share."""
+"""The demos, and the platforms that they leave running, which most end-to-end tests share; databases of others."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from local.platform.platform import Platform
+from local.services.postgres import ConnectionParameters, Postgres
 from local.services.spark import spark_flags
-from tests.e2e.commands import Walked, walked
+from tests.conftest import execute, fresh_database
+from tests.e2e.commands import Commands, Walked, walked
 from tests.spark_jobs import class_archive
 
 
@@ -32,11 +34,27 @@ def demo_query(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walked]:
 
 @pytest.fixture(scope="session")
 def platform(demo: Walked) -> Platform:
-    """The demo's platform, which runs."""
     return Platform(demo.folder / "platform")
 
 
 @pytest.fixture(scope="session")
 def places(demo_query: Walked) -> Platform:
-    """The query demo's platform, which runs."""
     return Platform(demo_query.folder / "platform")
+
+
+@pytest.fixture(scope="module")
+def source(request: pytest.FixtureRequest, postgres: Postgres) -> Iterator[ConnectionParameters]:
+    """A database made by the statements MAKING of the tests' module, which share it."""
+    with fresh_database(postgres) as database:
+        execute(database, request.module.MAKING)
+        yield database
+
+
+@pytest.fixture(scope="module")
+def make(
+    request: pytest.FixtureRequest, source: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Commands]:
+    """The commands of the pipeline NAME of the tests' module, which captures that database."""
+    name = request.module.NAME
+    with Commands(tmp_path_factory.mktemp(name) / "checkout", name, source).removed() as commands:
+        yield commands

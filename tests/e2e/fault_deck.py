@@ -10,25 +10,22 @@ from functools import partial
 from itertools import combinations
 from pathlib import Path
 
-from confluent_kafka import Producer
-
-from db.source.replication import drop_slot
 from local.errors import PlatformError
-from local.look.json_lines import keys, prefix
+from local.look.json_lines import prefix
 from local.platform.platform import Platform
 from local.platform.services import LAKE_BUCKET, LocalTable
 from local.platform.startup import SUPERVISOR
 from local.services.kafka import ADMIN
 from local.services.kafka_rights import SINK
 from tests.conftest import execute
-from tests.e2e.faults import kill, restored, suspended
+from tests.e2e.faults import delete_objects, drop_slot, kill, outrun_slot, outwrite_start, produce, restored, suspended
 from tests.waiting import wait_until
 
 # A larger disk isn't filled.
 SMALL_DISK_BYTES = 8 * 1024**3
 # Ends what a fault's break has left; None where nothing is left, or where the remedy that status names ends it.
-End = Callable[[], None] | None
-Break = Callable[[Platform, random.Random], End]
+End = Callable[[], object] | None
+Break = Callable[[Platform], End]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,12 +74,11 @@ def _deaths(services: list[str]) -> Iterator[Fault]:
     yield Fault(name="kill -9 of everything", breaks=partial(_kill, names=[SUPERVISOR, *services]), told=everything)
 
 
-def _kill(platform: Platform, _: random.Random, *, names: Sequence[str]) -> End:
+def _kill(platform: Platform, *, names: Sequence[str]) -> None:
     kill(platform, *names)
-    return None
 
 
-def _stop(platform: Platform, _: random.Random, *, names: Sequence[str]) -> End:
+def _stop(platform: Platform, *, names: Sequence[str]) -> End:
     stopping = ExitStack()
     stopping.enter_context(suspended(platform, *names))
     return stopping.close
@@ -101,110 +97,72 @@ def _secrets(*, queried: bool) -> Iterator[Fault]:
     yield Fault(name="a password changed in the database", breaks=_alter_role, told=database[1][1])
 
 
-def _write_password(platform: Platform, _: random.Random, *, file: str, text: str) -> End:
+def _write_password(platform: Platform, *, file: str, text: str) -> None:
     (platform.state_dir / "secrets" / file).write_text(text, encoding="utf-8")
-    return None
 
 
-def _alter_role(platform: Platform, _: random.Random) -> End:
+def _alter_role(platform: Platform) -> None:
     role = platform.services.connector["user"]
     execute(platform.source, f"ALTER ROLE {role} PASSWORD 'another'")
     # A session that has logged in wouldn't notice.
     execute(platform.source, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{role}'")
-    return None
 
 
-def _drop_slot(platform: Platform, _: random.Random) -> End:
-    """A retrying connector takes the slot as soon as it may."""
-    wait_until(lambda: drop_slot(platform.source, platform.pipeline.connectors.source.slot_name))
-    return None
-
-
-def _outrun_slot(platform: Platform, _: random.Random) -> End:
-    """Write more log than a slot may keep, while nothing reads it."""
-    source = platform.source
+def _outrun_slot(platform: Platform) -> None:
     with suspended(platform, "connect"):
-        execute(source, "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
-        execute(source, "SELECT pg_reload_conf()")
-        for _number in range(3):
-            execute(source, "SELECT pg_logical_emit_message(false, 'x', repeat('x', 1000000)), pg_switch_wal()")
-        execute(source, "CHECKPOINT")
-        execute(source, "ALTER SYSTEM RESET max_slot_wal_keep_size")
-        execute(source, "SELECT pg_reload_conf()")
-    return None
+        outrun_slot(platform.source)
 
 
-def _delete_topic(platform: Platform, _: random.Random) -> End:
+def _delete_topic(platform: Platform) -> None:
     """Its events can't come back by themselves, nor can those that the sink hasn't landed."""
     with suspended(platform, "sink"):
         platform.services.kafka.delete_topic(platform.topic.name)
-    return None
 
 
-def _restore(platform: Platform, _: random.Random) -> End:
+def _restore(platform: Platform) -> None:
     with restored(platform):
-        # More than the next start writes: otherwise nothing shows that the log was another.
-        execute(platform.source, "SELECT pg_logical_emit_message(false, 'x', repeat('y', 10000000))")
+        outwrite_start(platform.source)
         database, name = platform.services.database, platform.pipeline.connectors.source.slot_name
         position = database.wal_position()
         wait_until(lambda: (slot := database.slot(name, position)) and (slot.behind_bytes or 0) <= 0, every_s=0.5)
-    _up(platform)
-    return None
-
-
-def _up(platform: Platform) -> None:
-    """Start it, whatever it then says is lost."""
     try:
         platform.up()
     except PlatformError:
+        # It says what is lost.
         assert platform.running() >= platform.expected()
 
 
 def _produce(platform: Platform, value: bytes) -> None:
-    producer = Producer(dict(platform.services.kafka.client(ADMIN)))
-    producer.produce(platform.topic.name, value, b'{"replayed": true}')
-    assert producer.flush(30) == 0
+    produce(platform.services.kafka.client(ADMIN), platform.topic.name, value, b'{"replayed": true}')
 
 
-def _quarantine(platform: Platform, _: random.Random) -> End:
+def _quarantine(platform: Platform) -> End:
     """Send an event whose key is no number. You may delete a quarantined event once you have handled it."""
     first, end = platform.topic.bounds()
     value = next(event.value for event in platform.topic.events(max(first, end - 50)) if event.value)
     table: LocalTable = platform.services.tables[0]
     _produce(platform, json.dumps({**value, table.entry.key[0]: "no number"}).encode())
-    s3 = platform.services.s3.client()
-
-    def delete() -> None:
-        for key in keys(s3, LAKE_BUCKET, prefix(table.lake_name)):
-            s3.delete_object(Bucket=LAKE_BUCKET, Key=key)
-
-    return delete
+    return partial(delete_objects, platform, LAKE_BUCKET, prefix(table.lake_name))
 
 
-def _send_what_the_sink_refuses(platform: Platform, _: random.Random) -> End:
+def _send_what_the_sink_refuses(platform: Platform) -> None:
     _produce(platform, b"{")
-    return None
 
 
-def _truncate(platform: Platform, _: random.Random) -> End:
+def _truncate(platform: Platform) -> None:
     execute(platform.source, "TRUNCATE rental")
-    return None
 
 
-def _break_table(platform: Platform, _: random.Random) -> End:
+def _break_table(platform: Platform) -> End:
     """Spoil what Hudi reads first of a table; the job fails at its next commit."""
     table = platform.services.tables[0]
     properties = platform.state_dir / "s3" / "objects" / LAKE_BUCKET / table.lake_name / ".hoodie" / "hoodie.properties"
     text = properties.read_bytes()
     properties.write_bytes(b"hoodie.table.type=NONSENSE\n")
-
-    def mend() -> None:
-        properties.write_bytes(text)
-
-    return mend
+    return partial(properties.write_bytes, text)
 
 
-def _fill(platform: Platform, _: random.Random) -> End:
+def _fill(platform: Platform) -> End:
     ballast = platform.state_dir.parent / "ballast"
     with ballast.open("wb", buffering=0) as file:
         for size in (1 << 20, 1 << 12):
@@ -216,11 +174,11 @@ def _fill(platform: Platform, _: random.Random) -> End:
     return ballast.unlink
 
 
-def _restart_meanwhile(platform: Platform, chance: random.Random) -> End:
+def _restart_meanwhile(platform: Platform) -> None:
     """Drop the slot, spoil the supervisor's record, and kill Kafka: its clients wait for a broker that comes back."""
     platform.restarts_file.write_text('{"kafka": {"total": "many"}}', encoding="utf-8")
-    _drop_slot(platform, chance)
-    return _kill(platform, chance, names=["kafka"])
+    drop_slot(platform)
+    kill(platform, "kafka")
 
 
 _SLOT = "the source doesn't deliver all changes: the replication slot "
@@ -231,7 +189,7 @@ _BROKEN_TABLE = Fault(
     alarm="table-failing",
 )
 _LOSSES = [
-    Fault(name="a dropped slot", breaks=_drop_slot, told=_SLOT, alarm="connector-task-failed"),
+    Fault(name="a dropped slot", breaks=drop_slot, told=_SLOT, alarm="connector-task-failed"),
     Fault(name="a slot that was outrun", breaks=_outrun_slot, told=_SLOT, alarm="connector-task-failed"),
     Fault(name="a deleted topic", breaks=_delete_topic, told="the source doesn't deliver all changes: the topic "),
     Fault(name="a restored database", breaks=_restore, told="the source doesn't deliver all changes: the log of "),

@@ -141,7 +141,7 @@ class Trial:
         with self._writer(seed) as writer:
             writer.wait_for(BEFORE)
             before = time.monotonic()
-            ends = fault.breaks(self._platform, chance)
+            ends = fault.breaks(self._platform)
             broken = time.monotonic()
             try:
                 told, shown = self._told(fault, before)

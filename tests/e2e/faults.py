@@ -3,12 +3,18 @@
 import contextlib
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
 
 import psutil
+from confluent_kafka import Producer
 
+from db.source import replication
+from local.look.json_lines import keys
 from local.platform.platform import Platform
 from local.state.collect import Collector
+from tests.conftest import execute
 from tests.waiting import PATIENCE_S, wait_until
 
 
@@ -62,15 +68,55 @@ def suspended(platform: Platform, *names: str) -> Iterator[None]:
                 process.resume()
 
 
+def drop_slot(platform: Platform) -> None:
+    """Drop the pipeline's slot; a connector that tries again takes it as soon as it may."""
+    wait_until(lambda: replication.drop_slot(platform.source, platform.pipeline.connectors.source.slot_name))
+
+
+def outrun_slot(source: Mapping[str, Any]) -> None:
+    """Write more log than a slot may keep; nothing may read it meanwhile."""
+    execute(source, "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
+    execute(source, "SELECT pg_reload_conf()")
+    for _ in range(3):
+        execute(source, "SELECT pg_logical_emit_message(false, 'x', repeat('x', 1000000)), pg_switch_wal()")
+    execute(source, "CHECKPOINT")
+    execute(source, "ALTER SYSTEM RESET max_slot_wal_keep_size")
+    execute(source, "SELECT pg_reload_conf()")
+
+
+def outwrite_start(source: Mapping[str, Any]) -> None:
+    """Write more log than the next start does: otherwise nothing shows that a restored server's log is another."""
+    execute(source, "SELECT pg_logical_emit_message(false, 'x', repeat('y', 10000000))")
+
+
+def produce(client: Mapping[str, Any], topic: str, value: bytes, key: bytes | None = None) -> None:
+    producer = Producer(dict(client))
+    producer.produce(topic, value, key)
+    assert producer.flush(30) == 0
+
+
+def delete_objects(platform: Platform, bucket: str, prefix: str) -> None:
+    client = platform.services.s3.client()
+    for key in keys(client, bucket, prefix):
+        client.delete_object(Bucket=bucket, Key=key)
+
+
 @contextlib.contextmanager
-def restored(platform: Platform) -> Iterator[None]:
-    """Copy the server's files, run the platform, and restore the copy; the platform is down at the end."""
+def restored(platform: Platform, service: str = "") -> Iterator[None]:
+    """Copy the server's files, run the platform, and restore the copy; the platform is down at the end.
+
+    `service`: the server's, where the rest of the platform keeps running.
+    """
     data_dir = platform.services.postgres.cluster.data_dir
     copy = data_dir.with_name("backup")
-    platform.down()
+    stop = partial(platform.processes.stop, service, grace_s=60) if service else platform.down
+    stop()
     subprocess.run(["cp", "-a", data_dir, copy], check=True)
-    platform.up()
+    if service:
+        platform.revive(service)
+    else:
+        platform.up()
     yield
-    platform.down()
+    stop()
     shutil.rmtree(data_dir)
     copy.rename(data_dir)

@@ -16,12 +16,12 @@ import psycopg2
 import psycopg2.errors
 import pytest
 
-from local.look.json_lines import BUCKET, prefix
+from local.look.json_lines import BUCKET, entries
 from local.look.lake import Lake, local_s3_options
 from local.platform.record import RecordFile
 from local.services.aws import S3
-from local.services.postgres import ConnectionParameters, Postgres
-from tests.conftest import execute, fresh_database
+from local.services.postgres import ConnectionParameters
+from tests.conftest import execute
 from tests.e2e.commands import Commands, equal_tables
 from tests.e2e.writers import Business
 from tests.waiting import wait_until
@@ -34,7 +34,7 @@ TABLES = ("--tables", "!parts_*")
 PATIENT = ("--timeout", "240")
 # The tables of the file at the end.
 LEFT = ("bare", "busy", "items", "long", "parts", "reborn", "rekeyed", "renamed")
-BASE = Path(__file__).with_name("altered.sql")
+MAKING = Path(__file__).with_name("altered.sql").read_text(encoding="utf-8")
 # Each column's changes are on separate rows. `qty` comes last: no event of `items` fits after it.
 COLUMNS = """
 ALTER TABLE items ADD COLUMN plain text, ADD COLUMN filled int DEFAULT 7, ADD COLUMN "Mixed Case" text,
@@ -79,19 +79,6 @@ UPDATE long SET n = 200 WHERE id = 2;
 """
 
 
-@pytest.fixture(scope="module")
-def source(postgres: Postgres) -> Iterator[ConnectionParameters]:
-    with fresh_database(postgres) as database:
-        execute(database, BASE.read_text(encoding="utf-8"))
-        yield database
-
-
-@pytest.fixture(scope="module")
-def make(source: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    with Commands(tmp_path_factory.mktemp("altered") / "checkout", NAME, source).removed() as commands:
-        yield commands
-
-
 class Counter(Business):
     """Changes a row until the context ends."""
 
@@ -121,11 +108,7 @@ class Looking:
         return {row["id"]: row for row in found}
 
     def reasons(self, table: str) -> list[str]:
-        """Why events of a table are in quarantine."""
-        client = self.s3.client()
-        listed = client.list_objects_v2(Bucket=BUCKET, Prefix=prefix(f"{NAME}_{table}")).get("Contents", [])
-        bodies = [client.get_object(Bucket=BUCKET, Key=entry["Key"])["Body"].read() for entry in listed]
-        return sorted(json.loads(line)["reason"] for body in bodies for line in body.splitlines())
+        return sorted(one["reason"] for some in entries(self.s3.client(), f"{NAME}_{table}") for one in some)
 
 
 def values(row: Mapping[str, Any], *names: str) -> list[Any]:

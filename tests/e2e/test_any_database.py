@@ -51,7 +51,7 @@ LOSE_CHANGES = (
 
 
 @pytest.fixture(scope="module")
-def pagila(postgres: Postgres) -> Iterator[ConnectionParameters]:
+def source(postgres: Postgres) -> Iterator[ConnectionParameters]:
     """An existing database, with a customer who has rented nothing."""
     with fresh_database(postgres) as database:
         for part in ("schema", "data"):
@@ -60,28 +60,22 @@ def pagila(postgres: Postgres) -> Iterator[ConnectionParameters]:
         yield database
 
 
-@pytest.fixture(scope="module")
-def make(pagila: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    with Commands(tmp_path_factory.mktemp("any") / "checkout", NAME, pagila).removed() as commands:
-        yield commands
-
-
 @pytest.fixture
-def clerk(pagila: ConnectionParameters) -> Iterator[Clerk]:
+def clerk(source: ConnectionParameters) -> Iterator[Clerk]:
     """A clerk who changes rows as long as the test runs."""
-    with Clerk(pagila, rate=RATE, seed=1) as clerk:
+    with Clerk(source, rate=RATE, seed=1) as clerk:
         clerk.wait_for(clerk.made + 1)
         yield clerk
 
 
-def test_three_commands_take_all_tables_to_an_equal_lake(make: Commands, pagila: ConnectionParameters) -> None:
+def test_three_commands_take_all_tables_to_an_equal_lake(make: Commands, source: ConnectionParameters) -> None:
     assert "15 tables to capture:" in make.pipeline()
     leave_out(make, "public.rental", "last_update")
     leave_out(make, "public.payment", "staff_id")
     said = make.prepare()
     assert "CREATE PUBLICATION cdc_films" in said
     assert "public.payment: PostgreSQL sends staff_id, and only the connector leaves it out: columns" in said
-    assert unsent(pagila) == {"public.rental": "last_update"}
+    assert unsent(source) == {"public.rental": "last_update"}
     make.up()
     equal = equal_tables(make.reconcile(*PATIENT))
     assert equal.keys() == TABLES
@@ -101,9 +95,9 @@ def test_tables_are_read_again_whole_or_in_part_under_load(make: Commands, clerk
 
 
 def test_exactly_the_lost_changes_are_repaired_under_load(
-    make: Commands, pagila: ConnectionParameters, clerk: Clerk
+    make: Commands, source: ConnectionParameters, clerk: Clerk
 ) -> None:
-    execute(pagila, LOSE_CHANGES)
+    execute(source, LOSE_CHANGES)
     clerk.wait_for(clerk.made + 1)
     found = make.reconcile("--table", "public.customer", *PATIENT, status=1)
     assert "public.customer  differs  1 missing, 1 extra, 2 different" in found
@@ -115,10 +109,10 @@ def test_exactly_the_lost_changes_are_repaired_under_load(
 
 
 def test_a_table_comes_and_another_one_goes_under_load(
-    make: Commands, pagila: ConnectionParameters, clerk: Clerk
+    make: Commands, source: ConnectionParameters, clerk: Clerk
 ) -> None:
-    execute(pagila, MAKE_REVIEWS)
-    execute(pagila, "ALTER TABLE rental ADD COLUMN noted text DEFAULT 'by hand'")
+    execute(source, MAKE_REVIEWS)
+    execute(source, "ALTER TABLE rental ADD COLUMN noted text DEFAULT 'by hand'")
     said = make.pipeline("--update")
     assert "public.review is added to pipelines/films.toml" in said
     assert said.count("Not captured:") == 1
@@ -130,19 +124,19 @@ def test_a_table_comes_and_another_one_goes_under_load(
     note = make.up()
     assert "added and read: public.review" in note
     assert "no longer captured, topic and lake table stay: public.store" in note
-    execute(pagila, "UPDATE review SET stars = 5 WHERE review_id <= 3; DELETE FROM review WHERE review_id = 4")
+    execute(source, "UPDATE review SET stars = 5 WHERE review_id <= 3; DELETE FROM review WHERE review_id = 4")
     clerk.wait_for(clerk.made + 1)
     make.resnapshot("--table", "public.rental")
     equal = equal_tables(make.reconcile(*PATIENT))
     assert equal.keys() == TABLES - {"public.store"} | {"public.review"}
     assert equal["public.review"] == REVIEWS - 1
-    assert unsent(pagila) == {"public.review": "stars"}
+    assert unsent(source) == {"public.review": "stars"}
 
 
-def test_a_truncate_empties_the_lakes_tables_or_is_told_of(make: Commands, pagila: ConnectionParameters) -> None:
+def test_a_truncate_empties_the_lakes_tables_or_is_told_of(make: Commands, source: ConnectionParameters) -> None:
     # A partitioned table by its root, one with everything that refers to it, and one whose rows stay.
-    execute(pagila, "TRUNCATE payment; TRUNCATE actor CASCADE; TRUNCATE film_category")
-    execute(pagila, "INSERT INTO actor (first_name, last_name) VALUES ('NEW', 'ONE')")
+    execute(source, "TRUNCATE payment; TRUNCATE actor CASCADE; TRUNCATE film_category")
+    execute(source, "INSERT INTO actor (first_name, last_name) VALUES ('NEW', 'ONE')")
     for table, rows in {"public.payment": 0, "public.actor": 1, "public.film_actor": 0}.items():
         assert equal_tables(make.reconcile("--table", table, *PATIENT)) == {table: rows}
     make.wait_until_status_says("public.film_category was emptied by TRUNCATE")
@@ -152,7 +146,6 @@ def test_a_truncate_empties_the_lakes_tables_or_is_told_of(make: Commands, pagil
 
 
 def leave_out(make: Commands, table: str, column: str) -> None:
-    """Exclude a table's column in the file."""
     entry = f'source = "{table}"\n'
     make.replace(entry, f'{entry}leave_out = ["{column}"]\n')
     file = make.schema(table.rpartition(".")[2])
@@ -173,7 +166,6 @@ def unsent(database: ConnectionParameters) -> dict[str, str]:
 
 
 def apply_truncates(make: Commands, *, but_ignore: str) -> None:
-    """Change the file's handling of TRUNCATE."""
     make.replace('truncate = "stop"', 'truncate = "apply"')
     entry = f'source = "{but_ignore}"\n'
     make.replace(entry, f'{entry}truncate = "ignore"\n')

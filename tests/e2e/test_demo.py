@@ -15,7 +15,7 @@ from cli.__main__ import app
 from contract.errors import CANNOT
 from contract.events import OPERATION, READ
 from local.comparison.reconcile import compare_platform
-from local.look.json_lines import count_quarantined
+from local.look.json_lines import count_quarantined, keys
 from local.platform.platform import Platform
 from local.platform.record import PlatformOptions
 from local.platform.services import LANDING_BUCKET
@@ -112,8 +112,7 @@ def test_what_a_faulty_sink_loses_is_noticed_and_repaired(platform: Platform) ->
         before = landed(platform)
         with Writer(platform.source, transactions=1, rate=10, first_order=990_000):
             pass
-        lost = wait_until(lambda: landed(platform) - before, every_s=0.2)
-        for key in lost:
+        for key in wait_until(lambda: landed(platform) - before, every_s=0.2):
             platform.services.s3.client().delete_object(Bucket=LANDING_BUCKET, Key=key)
     with Writer(platform.source, transactions=1, rate=10, first_order=995_000):
         pass
@@ -167,5 +166,4 @@ def wait_for_row(platform: Platform, order: int) -> None:
 
 
 def landed(platform: Platform) -> set[str]:
-    pages = platform.services.s3.client().get_paginator("list_objects_v2").paginate(Bucket=LANDING_BUCKET)
-    return {entry["Key"] for page in pages for entry in page.get("Contents", []) if "/." not in f"/{entry['Key']}"}
+    return {key for key in keys(platform.services.s3.client(), LANDING_BUCKET, "") if "/." not in f"/{key}"}

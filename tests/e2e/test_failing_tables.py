@@ -4,10 +4,8 @@ A separate database, through a user's commands. The tests share one platform and
 """
 
 import time
-from collections.abc import Iterator
 
 import pytest
-from confluent_kafka import Producer
 
 from contract.errors import CANNOT
 from contract.sizes import LARGEST_EVENT_BYTES, MIB
@@ -18,9 +16,10 @@ from local.platform.record import RecordFile
 from local.platform.startup import SUPERVISOR
 from local.services.kafka import ADMIN, Kafka, KafkaUsers
 from local.services.kafka_rights import ROLES
-from local.services.postgres import ConnectionParameters, Postgres
-from tests.conftest import execute, fresh_database
+from local.services.postgres import ConnectionParameters
+from tests.conftest import execute
 from tests.e2e.commands import Commands, crowd, equal_tables
+from tests.e2e.faults import produce
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
@@ -65,19 +64,6 @@ ODD = (
     " key '{key}'"
 )
 ALIKE = "columns of public.odd differ only by case (ID and another), at which Debezium stops for all tables: rename"
-
-
-@pytest.fixture(scope="module")
-def source(postgres: Postgres) -> Iterator[ConnectionParameters]:
-    with fresh_database(postgres) as database:
-        execute(database, MAKING)
-        yield database
-
-
-@pytest.fixture(scope="module")
-def make(source: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    with Commands(tmp_path_factory.mktemp("failing") / "checkout", NAME, source).removed() as commands:
-        yield commands
 
 
 def test_a_failing_table_is_set_aside_and_the_others_flow(make: Commands, source: ConnectionParameters) -> None:
@@ -132,9 +118,7 @@ def test_a_record_that_the_sink_refuses_holds_up_its_table_alone(make: Commands,
     ports = RecordFile(make.platform).ports()
     users = KafkaUsers.of(make.platform / "secrets" / "kafka", ROLES)
     kafka = Kafka(make.platform / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"], users=users)
-    producer = Producer(dict(kafka.client(ADMIN)))
-    producer.produce("failing.public.fine", b"{")
-    assert producer.flush(30) == 0
+    produce(kafka.client(ADMIN), "failing.public.fine", b"{")
     execute(source, "INSERT INTO fine VALUES (3, 3)")
     execute(source, "INSERT INTO leaving VALUES (2, 2)")
     held = "public.fine is set aside: the sink refuses failing.public.fine[0] offset "

@@ -7,7 +7,6 @@ import re
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -39,7 +38,6 @@ TOLD_S = 10.0
 
 @pytest.fixture(scope="module")
 def served(platform: Platform) -> Iterator[Served]:
-    """The page, through the command."""
     with serving_platform(platform.state_dir) as served:
         yield served
 
@@ -63,7 +61,6 @@ def rows(page: Page, table: str) -> Locator:
 
 
 def written(page: Page) -> tuple[int, ...]:
-    """The rows inserted, updated and deleted by all commits."""
     said = rows(page, drawn.FACTS).get_by_role("cell").last.inner_text()
     return tuple(int(part.split()[0].replace(",", "")) for part in re.split(", (?=[0-9])", said.partition(" in ")[0]))
 
@@ -91,9 +88,9 @@ def test_each_change_is_counted_and_shown_within_three_seconds(
         known = platform.lake.last_commit()
         execute(platform.source, statement)
         begun = time.monotonic()
-        seconds(begun, partial(is_other, platform.lake.last_commit, known))
+        seconds(begun, platform.lake.last_commit, before=known)
         committed = time.monotonic()
-        from_lake.append(seconds(committed, partial(is_other, partial(written, page), before)))
+        from_lake.append(seconds(committed, lambda: written(page), before=before))
         from_source.append(time.monotonic() - begun)
         before = tuple(had + added for had, added in zip(before, more, strict=True))
         assert written(page) == before
@@ -107,14 +104,9 @@ def test_each_change_is_counted_and_shown_within_three_seconds(
     assert statistics.median(from_lake) <= SHOWN_S * crowd(), (from_lake, from_source)
 
 
-def is_other(look: Callable[[], object], before: object) -> bool:
-    """Whether a poll finds something new."""
-    return look() != before
-
-
-def seconds(begun: float, question: Callable[[], bool]) -> float:
-    """Return the seconds from `begun` until the answer is yes."""
-    while not question():
+def seconds(begun: float, look: Callable[[], object], *, before: object = False) -> float:
+    """Return the seconds from `begun` until a look shows something else than before."""
+    while look() == before:
         assert time.monotonic() < begun + 3 * PATIENCE_MS / 1000
         time.sleep(0.1)  # each look costs CPU
     return time.monotonic() - begun

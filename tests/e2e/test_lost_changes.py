@@ -3,8 +3,6 @@
 The tests share the platform with the others here; each leaves it whole.
 """
 
-import shutil
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,16 +12,16 @@ import pytest
 
 from contract.lake import LANDING_PREFIX
 from db.loading import LoadOptions, prepare
-from db.source.replication import drop_slot as drop_slot_of
 from local.comparison.reconcile import compare_platform
 from local.errors import LostChangesError, PlatformError
+from local.look.json_lines import keys
 from local.platform.platform import Platform
 from local.platform.services import LAKE_BUCKET, LANDING_BUCKET
 from local.resnapshot.command import resnapshot_platform
 from local.resnapshot.run import Wanted
 from local.state.collect import Collector
 from tests import conftest
-from tests.e2e.faults import suspended, wait_until_told, wait_until_well
+from tests.e2e.faults import delete_objects, drop_slot, restored, suspended, wait_until_told, wait_until_well
 from tests.e2e.writers import Writer
 from tests.waiting import wait_until
 
@@ -91,18 +89,6 @@ def assert_equal(platform: Platform) -> None:
     assert comparison.equal, comparison
 
 
-def drop_slot(platform: Platform) -> None:
-    """A retrying connector takes the slot as soon as it may."""
-    wait_until(lambda: drop_slot_of(platform.source, SLOT))
-
-
-def empty(platform: Platform, bucket: str, prefix: str) -> None:
-    client = platform.services.s3.client()
-    for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
-        for entry in page.get("Contents", []):
-            client.delete_object(Bucket=bucket, Key=entry["Key"])
-
-
 def test_a_dropped_slot_while_writers_go_on(platform: Platform) -> None:
     drop_slot(platform)
     ship(platform, 10_250)
@@ -143,8 +129,7 @@ def test_a_lost_row_by_a_condition(platform: Platform) -> None:
             time.sleep(0.1)
         client = platform.services.s3.client()
         folder = f"{LANDING_PREFIX}/{topic}/0/"
-        keys = [entry["Key"] for entry in client.list_objects_v2(Bucket=LANDING_BUCKET, Prefix=folder)["Contents"]]
-        for key in sorted(keys):
+        for key in keys(client, LANDING_BUCKET, folder):
             if int(key.removeprefix(folder)[:12]) >= before:
                 client.delete_object(Bucket=LANDING_BUCKET, Key=key)
     _, end = platform.topic.bounds()
@@ -157,13 +142,13 @@ def test_a_lost_row_by_a_condition(platform: Platform) -> None:
 @pytest.mark.long
 def test_a_damaged_table_is_named_and_rebuilt(platform: Platform) -> None:
     platform.processes.stop("job", grace_s=30)
-    empty(platform, LAKE_BUCKET, f"{platform.lake.base_uri.rpartition('/')[2]}/.hoodie/")
+    delete_objects(platform, LAKE_BUCKET, f"{platform.lake.base_uri.rpartition('/')[2]}/.hoodie/")
     ship(platform, 10_249)
     platform.pipeline.start_job()
     wait_until_told(platform, "job is dead")
     assert "is damaged: its .hoodie is missing" in platform.processes.tail("job")
-    empty(platform, LAKE_BUCKET, "")
-    empty(platform, LANDING_BUCKET, f"{LANDING_PREFIX}/")
+    delete_objects(platform, LAKE_BUCKET, "")
+    delete_objects(platform, LANDING_BUCKET, f"{LANDING_PREFIX}/")
     mend(platform)
 
 
@@ -222,20 +207,13 @@ def test_a_publication_that_was_dropped_and_made_again(platform: Platform) -> No
 
 
 def restore_a_copy(platform: Platform, *, first_order: int, shipped: int, deleted: int) -> None:
-    """Copy the server's files, change rows until the lake has them, and restore the copy."""
-    data_dir = platform.services.postgres.cluster.data_dir
-    copy = data_dir.with_name("backup")
-    platform.processes.stop("postgres", grace_s=60)
-    subprocess.run(["cp", "-a", data_dir, copy], check=True)
-    platform.revive("postgres")
-    with Writer(platform.source, transactions=40, rate=40, first_order=first_order):
-        pass
-    ship(platform, shipped)
-    delete_order(platform, deleted)
-    assert_equal(platform)
-    platform.processes.stop("postgres", grace_s=60)
-    shutil.rmtree(data_dir)
-    copy.rename(data_dir)
+    """Restore the database as it was before changes that the lake has."""
+    with restored(platform, "postgres"):
+        with Writer(platform.source, transactions=40, rate=40, first_order=first_order):
+            pass
+        ship(platform, shipped)
+        delete_order(platform, deleted)
+        assert_equal(platform)
     platform.revive("postgres")
 
 
@@ -286,7 +264,7 @@ def test_a_second_life_of_the_source(platform: Platform) -> None:
     assert prepare(platform.source, options) is None
     # The earlier life's offsets are refused, so the deployment would end here.
     api.put_connector(name, configuration)
-    assert connector_failure(platform).startswith("the replication slot is gone or was made anew")
+    assert connector_failure(platform).startswith("the replication slot is gone or was made again")
     forget_offsets(platform)
     arrives(platform, 10_262, "in between")
     # The lake never received the deletes.
@@ -299,7 +277,7 @@ def test_a_restored_database_with_offsets_of_its_own(platform: Platform) -> None
     """As AWS restores one: no slot, another topic of offsets, an older log; docs/aws/restore.md."""
     restore_a_copy(platform, first_order=870_000, shipped=10_264, deleted=10_265)
     drop_slot(platform)
-    assert connector_failure(platform).startswith("the replication slot is gone or was made anew")
+    assert connector_failure(platform).startswith("the replication slot is gone or was made again")
     execute(platform, "UPDATE datalake.orders SET ship_name = 'after the restore' WHERE order_id = 10266")
     forget_offsets(platform)
     said = mend(platform)

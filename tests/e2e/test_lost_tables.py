@@ -16,7 +16,7 @@ from local.platform.record import PlatformOptions
 from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
 from tests.conftest import execute
-from tests.e2e.faults import restored, wait_until_well
+from tests.e2e.faults import outrun_slot, outwrite_start, restored, wait_until_well
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
 
@@ -68,20 +68,13 @@ def make_slot_by_hand(films: Platform, number: int) -> None:
 def write_more_than_the_slot_may_keep(films: Platform, number: int) -> None:
     films.down()
     with alone(films, "postgres"):
-        source = films.source
-        execute(source, "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
-        execute(source, "SELECT pg_reload_conf()")
         change(films, number)
-        for _ in range(3):
-            execute(source, "SELECT pg_logical_emit_message(false, 'x', 'y'), pg_switch_wal()")
-        execute(source, "CHECKPOINT")
-        execute(source, "ALTER SYSTEM RESET max_slot_wal_keep_size")
+        outrun_slot(films.source)
 
 
 def restore(films: Platform, number: int) -> None:
     with restored(films):
-        # More than the next start writes: otherwise nothing shows that the log was another.
-        execute(films.source, "SELECT pg_logical_emit_message(false, 'x', repeat('y', 10000000))")
+        outwrite_start(films.source)
         for former in range(number + 1, number + 5):
             change(films, former)
         assert_equal(films)
@@ -105,7 +98,7 @@ def assert_equal(films: Platform) -> None:
 
 WAYS: dict[str, tuple[Callable[[Platform, int], None], str]] = {
     "slot dropped": (drop_slot, f"the replication slot {SLOT} of pagila is gone"),
-    "slot made by hand": (make_slot_by_hand, "the replication slot is gone or was made anew"),
+    "slot made by hand": (make_slot_by_hand, "the replication slot is gone or was made again"),
     "slot beyond its limit": (write_more_than_the_slot_may_keep, "than max_slot_wal_keep_size .* allows"),
     "database restored": (restore, "the log of pagila is behind what was read from it"),
     "topic deleted": (delete_a_topic, "the topic pagila.public.customer was deleted and made again"),

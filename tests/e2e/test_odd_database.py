@@ -2,19 +2,20 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from contract.errors import CANNOT
-from local.services.postgres import ConnectionParameters, Postgres
-from tests.conftest import execute, fresh_database
+from local.services.postgres import ConnectionParameters
+from tests.conftest import execute
 from tests.e2e.commands import Commands
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
 
-ODD = Path(__file__).with_name("odd.sql")
+NAME = "odd"
+MAKING = Path(__file__).with_name("odd.sql").read_text(encoding="utf-8")
 # Each row again under a new key, each row rewritten unchanged, and one deleted.
 CHANGES = """
 DO $$
@@ -78,26 +79,13 @@ STOPPED = {
 }
 
 
-@pytest.fixture(scope="module")
-def odd(postgres: Postgres) -> Iterator[ConnectionParameters]:
-    with fresh_database(postgres) as database:
-        execute(database, ODD.read_text(encoding="utf-8"))
-        yield database
-
-
-@pytest.fixture(scope="module")
-def make(odd: ConnectionParameters, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    with Commands(tmp_path_factory.mktemp("odd") / "checkout", "odd", odd).removed() as commands:
-        yield commands
-
-
 def differing(said: str) -> dict[str, list[str]]:
     """Return a comparison's messages on the rows of each table that differs, in key order."""
     tables = re.findall(r"^odd\.(\S+)  differs  .*\n((?:  .*\n)*)", said, re.MULTILINE)
     return {table: re.findall(r"^  ((?:missing|different|extra): .*)", lines, re.MULTILINE) for table, lines in tables}
 
 
-def test_each_table_is_equal_or_named_with_its_reason(make: Commands, odd: ConnectionParameters) -> None:
+def test_each_table_is_equal_or_named_with_its_reason(make: Commands, source: ConnectionParameters) -> None:
     said = make.pipeline()
     assert NOT_TAKEN in said
     told = {"gregorian": LATE} | {table: found[0] for table, found in FOUND.items()}
@@ -110,7 +98,7 @@ def test_each_table_is_equal_or_named_with_its_reason(make: Commands, odd: Conne
     assert f"up: {len(STOPPED)} of {len(captured)} tables are set aside; all else runs" in said
     for changes in (None, CHANGES):
         if changes:
-            execute(odd, changes)
+            execute(source, changes)
         expected = {} if changes else {"gregorian": ["different: id = 2 in d"]}
         for table, (_, reason, *rows) in FOUND.items():
             parts = (f"missing: {row}; an event of it is in quarantine: {reason}" for row in rows[bool(changes)])

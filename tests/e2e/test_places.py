@@ -114,17 +114,12 @@ PATIENT_S = 120.0
 WAKANDA = 110
 
 
-def change(places: Platform, statement: str) -> None:
-    execute(places.source, statement)
-
-
 def rows(places: Platform, table: str, key: str) -> dict[int, dict[str, Any]]:
     [found] = places.services.chosen([table])
     return {row[key]: row for row in found.lake.rows().to_pylist()}
 
 
 def wait(question: Callable[[], object]) -> None:
-    """Wait until the lake's rows are as wanted: each look reads a whole table."""
     wait_until(question, every_s=0.3)
 
 
@@ -220,8 +215,8 @@ def watcher(places: Platform) -> Iterator[Watcher]:
 
 @pytest.mark.long
 def test_the_live_page_shows_all_tables_and_their_changes(places: Platform, watcher: Watcher) -> None:
-    change(
-        places,
+    execute(
+        places.source,
         "UPDATE country SET country = 'Renamed' WHERE country_id = 3;"
         " UPDATE city SET city = 'Elsewhere' WHERE city_id = (SELECT city_id FROM address WHERE address_id = 5)",
     )
@@ -241,26 +236,26 @@ def test_the_live_page_shows_all_tables_and_their_changes(places: Platform, watc
 
 
 @pytest.mark.long
-def test_a_restored_database_is_read_anew(places: Platform) -> None:
-    change(places, "INSERT INTO address (address, district, city_id, phone) VALUES ('back again', '', 1, '')")
+def test_a_restored_database_is_read_again(places: Platform) -> None:
+    execute(places.source, "INSERT INTO address (address, district, city_id, phone) VALUES ('back again', '', 1, '')")
     with restored(places):
-        change(
-            places,
+        execute(
+            places.source,
             "UPDATE country SET country = 'Former' WHERE country_id = 4; INSERT INTO country (country) VALUES ('Gone');"
             " DELETE FROM address WHERE address = 'back again'",
         )
         assert is_equal(places)
     places.revive("postgres")
-    change(places, "UPDATE country SET country = 'Restored' WHERE country_id = 5")
-    change(places, "DO $$ BEGIN FOR n IN 1..50 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$")
+    execute(places.source, "UPDATE country SET country = 'Restored' WHERE country_id = 5")
+    execute(places.source, "DO $$ BEGIN FOR n IN 1..50 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$")
     places.up()
-    change(places, "UPDATE country SET country = 'After it' WHERE country_id = 6")
+    execute(places.source, "UPDATE country SET country = 'After it' WHERE country_id = 6")
     assert is_equal(places)
 
 
 def test_a_truncate_stops_the_table_with_a_line_and_leaves_it(places: Platform) -> None:
     kept = len(rows(places, "country", "country_id"))
-    change(places, "TRUNCATE country CASCADE")
+    execute(places.source, "TRUNCATE country CASCADE")
 
     def said() -> bool:
         problems = Collector(places).look(["country"]).problems

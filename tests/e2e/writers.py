@@ -54,7 +54,6 @@ class Business:
         self._raise()
 
     def wait_for(self, transactions: int) -> None:
-        """Wait for this many transactions."""
         while self.made < transactions and self._thread.is_alive():
             time.sleep(0.05)
         self._raise()
@@ -112,17 +111,9 @@ class Writer(Business):
         self._ours: list[int] = []
 
     def _transact(self, cursor: Any) -> None:
-        self._choose()(cursor)
-
-    def _choose(self) -> Any:
-        chance = self._random.random()
-        if chance < 0.45 or len(self._ours) < 5:
-            return self._insert
-        if chance < 0.7:
-            return self._update
-        if chance < 0.9:
-            return self._delete
-        return self._rename
+        weights = {self._insert: 45, self._update: 25, self._delete: 20, self._rename: 10}
+        [chosen] = self._random.choices([*weights], [*weights.values()]) if len(self._ours) >= 5 else [self._insert]
+        chosen(cursor)
 
     def _insert(self, cursor: Any) -> None:
         order, self._next_order = self._next_order, self._next_order + 1

@@ -12,8 +12,10 @@ from local.files import tail, write_private
 def test_a_full_disk_is_named_with_the_file_whose_earlier_content_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "state.json"
+    path = tmp_path / "secrets" / "state.json"
+    write_private(path, "at first")
     path.write_text("before")
+    path.chmod(0o644)
     write_private(path, "before")
     assert path.stat().st_mode & 0o777 == 0o600
 
@@ -25,7 +27,7 @@ def test_a_full_disk_is_named_with_the_file_whose_earlier_content_stays(
         write_private(path, "after")
     assert refused.value.filename == str(path)
     write_private(path, "before")
-    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("state.json", "before")]
+    assert [(each.name, each.read_text()) for each in path.parent.iterdir()] == [("state.json", "before")]
 
 
 @pytest.mark.parametrize(

@@ -32,24 +32,17 @@ def test_a_table_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 def test_a_disturbed_look_is_repeated_but_not_for_ever(
     disturbed: int, ends_well: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looks = []
-
-    class Table:
-        def read(self, _options: object) -> list[pyarrow.RecordBatch]:
-            looks.append(1)
-            if len(looks) <= disturbed:
-                raise RuntimeError("unfinished object")
-            return [pyarrow.RecordBatch.from_pydict({"order_id": [10248]})]
-
+    row = pyarrow.RecordBatch.from_pydict({"order_id": [10248]})
+    table = MagicMock(**{"read.side_effect": [*[RuntimeError("unfinished object")] * disturbed, [row]]})
     builder = MagicMock()
-    builder.from_base_uri.return_value.with_options.return_value.build.return_value = Table()
+    builder.from_base_uri.return_value.with_options.return_value.build.return_value = table
     monkeypatch.setattr(module, "HudiTableBuilder", builder)
     if ends_well:
         assert Lake(base_uri="s3://lake/t").rows().num_rows == 1
     else:
         with pytest.raises(LakeError, match="unfinished object"):
             Lake(base_uri="s3://lake/t").rows()
-    assert len(looks) == min(disturbed + 1, module.ATTEMPTS)
+    assert table.read.call_count == min(disturbed + 1, module.ATTEMPTS)
 
 
 LAKE = Lake(base_uri="s3://lake/items")
@@ -90,23 +83,15 @@ def say(processes: Processes, text: str) -> None:
         log.write(text)
 
 
-def test_the_last_word_on_each_table_counts(processes: Processes) -> None:
+def test_the_last_whole_line_on_each_table_counts(processes: Processes) -> None:
     start(processes)
-    say(processes, "table=l.a state=starting\ntable=l.b state=starting\ntable=l.a state=running\n")
-    say(processes, "commit=1 rows=2 table=l.b\n")
-    assert TableStates(processes).read() == {"l.a": TableState(state=RUNNING), "l.b": TableState(state=STARTING)}
-
-
-def test_a_line_that_is_not_whole_yet_is_read_once_it_is(processes: Processes) -> None:
-    start(processes)
-    states = TableStates(processes)
+    states, starting = TableStates(processes), TableState(state=STARTING)
+    say(processes, "table=l.a state=starting\ntable=l.b state=starting\ncommit=1 rows=2 table=l.b\n")
     say(processes, "table=l.a state=failing reason=no such")
-    assert states.read() == {}
+    assert states.read() == {"l.a": starting, "l.b": starting}
     say(processes, " file\ntable=l.b state=running\n")
-    assert states.read() == {
-        "l.a": TableState(state=FAILING, reason="no such file"),
-        "l.b": TableState(state=RUNNING),
-    }
+    failing = TableState(state=FAILING, reason="no such file")
+    assert states.read() == {"l.a": failing, "l.b": TableState(state=RUNNING)}
 
 
 def test_what_an_earlier_run_said_counts_no_more(processes: Processes) -> None:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import boto3
 import pytest
@@ -52,12 +51,9 @@ def deploy(name: str, **outputs: str) -> None:
 
 
 @pytest.fixture
-def service() -> Any:
-    return boto3.client("cloudformation", region_name=REGION, aws_access_key_id="x", aws_secret_access_key="x")
-
-
-@pytest.fixture
-def answers(service: Any) -> Any:
+def answers() -> Iterator[Stubber]:
+    """CloudFormation's answers, in order; all must be asked for."""
+    service = boto3.client("cloudformation", region_name=REGION, aws_access_key_id="x", aws_secret_access_key="x")
     with Stubber(service) as stubber:
         yield stubber
         stubber.assert_no_pending_responses()

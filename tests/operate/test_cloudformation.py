@@ -44,38 +44,38 @@ def resource(logical_id: str, status: str) -> dict[str, Any]:
     ],
 )
 def test_a_stack_whose_creation_failed_loses_its_protection_and_no_other(
-    service: Any, answers: Any, status: str, *, failed: bool
+    answers: Any, status: str, *, failed: bool
 ) -> None:
     stack(answers, status)
     if failed:
         wanted = {"StackName": NAME, "EnableTerminationProtection": False}
         answers.add_response("update_termination_protection", {"StackId": NAME}, wanted)
-    assert clear_failed_creations(service, [NAME]) == ([NAME] if failed else [])
+    assert clear_failed_creations(answers.client, [NAME]) == ([NAME] if failed else [])
 
 
-def test_what_a_rollback_could_not_remove_is_named(service: Any, answers: Any) -> None:
+def test_what_a_rollback_could_not_remove_is_named(answers: Any) -> None:
     stack(answers, "ROLLBACK_FAILED", protected=False)
     found = [resource("Database", "DELETE_FAILED"), resource("Access", "DELETE_COMPLETE")]
     answers.add_response("describe_stack_resources", {"StackResources": found}, {"StackName": NAME})
     with pytest.raises(OperateError, match=r"couldn't remove Database \(Database-1\): delete that by hand") as error:
-        clear_failed_creations(service, [NAME])
+        clear_failed_creations(answers.client, [NAME])
     assert "Access" not in str(error.value)
     assert f"aws cloudformation delete-stack --stack-name {NAME}" in str(error.value)
 
 
-def test_a_stack_that_is_not_there_or_not_protected_is_no_failure(service: Any, answers: Any) -> None:
+def test_a_stack_that_is_not_there_or_not_protected_is_no_failure(answers: Any) -> None:
     for _ in range(2):
         answers.add_client_error("describe_stacks", "ValidationError", f"Stack with id {NAME} does not exist")
-    assert clear_failed_creations(service, [NAME]) == []
-    check_unprotected(service, [NAME])
+    assert clear_failed_creations(answers.client, [NAME]) == []
+    check_unprotected(answers.client, [NAME])
     stack(answers, "CREATE_COMPLETE", protected=False)
-    check_unprotected(service, [NAME])
+    check_unprotected(answers.client, [NAME])
 
 
-def test_protected_stacks_are_not_deleted_and_the_line_says_how(service: Any, answers: Any) -> None:
+def test_protected_stacks_are_not_deleted_and_the_line_says_how(answers: Any) -> None:
     stack(answers, "CREATE_COMPLETE")
     with pytest.raises(OperateError, match="1 stacks are protected from deletion") as error:
-        check_unprotected(service, [NAME])
+        check_unprotected(answers.client, [NAME])
     assert "--no-enable-termination-protection --stack-name $stack" in str(error.value)
     assert NAME in str(error.value)
     assert "\n" not in str(error.value)
@@ -127,46 +127,48 @@ def kept_resources(answers: Any, id_: str, *found: tuple[str, str, str, str]) ->
     answers.add_response("list_stack_resources", {"StackResourceSummaries": summaries}, {"StackName": f"arn:{id_}"})
 
 
-def test_what_was_kept_is_named_by_what_identifies_its_type(service: Any, answers: Any, tmp_path: Path) -> None:
+OF_ALL_KINDS = [
+    ("Lake", "AWS::S3::Bucket", "prod-lake", "DELETE_SKIPPED"),
+    ("Cluster", "AWS::MSK::Cluster", ARN, "DELETE_SKIPPED"),
+    ("Policy", "AWS::S3::BucketPolicy", "p", "DELETE_COMPLETE"),
+]
+OF_AN_ATTEMPT = ("Key", "AWS::KMS::Key", "k-2", "DELETE_COMPLETE")
+
+
+@pytest.mark.parametrize(
+    ("stacks", "kept"),
+    [
+        ({"a": OF_ALL_KINDS}, {"Lake": {"BucketName": "prod-lake"}, "Cluster": {"Arn": ARN}}),
+        (
+            {"kept": [("Key", "AWS::KMS::Key", "k-1", "DELETE_SKIPPED")], "failed": [OF_AN_ATTEMPT]},
+            {"Key": {"KeyId": "k-1"}},
+        ),
+    ],
+    ids=["by what identifies its type", "before an attempt that kept nothing"],
+)
+def test_what_was_kept_is_named(answers: Any, tmp_path: Path, stacks: Any, kept: Any) -> None:
     gone(answers)
-    deleted(answers, "a")
-    kept_resources(
-        answers,
-        "a",
-        ("Lake", "AWS::S3::Bucket", "prod-lake", "DELETE_SKIPPED"),
-        ("Cluster", "AWS::MSK::Cluster", ARN, "DELETE_SKIPPED"),
-        ("Policy", "AWS::S3::BucketPolicy", "p", "DELETE_COMPLETE"),
-    )
-    written = write_mappings(service, TEMPLATES, tmp_path)
-    assert json.loads(written[LAKE].read_text()) == {"Lake": {"BucketName": "prod-lake"}, "Cluster": {"Arn": ARN}}
+    deleted(answers, *stacks)
+    for id_ in reversed(stacks):
+        kept_resources(answers, id_, *stacks[id_])
+    written = write_mappings(answers.client, TEMPLATES, tmp_path)
+    assert json.loads(written[LAKE].read_text()) == kept
 
 
-def test_an_attempt_that_kept_nothing_does_not_hide_the_stack_before_it(
-    service: Any, answers: Any, tmp_path: Path
-) -> None:
-    gone(answers)
-    deleted(answers, "kept", "failed")
-    kept_resources(answers, "failed", ("Key", "AWS::KMS::Key", "k-2", "DELETE_COMPLETE"))
-    kept_resources(answers, "kept", ("Key", "AWS::KMS::Key", "k-1", "DELETE_SKIPPED"))
-    written = write_mappings(service, TEMPLATES, tmp_path)
-    assert json.loads(written[LAKE].read_text()) == {"Key": {"KeyId": "k-1"}}
-
-
-def test_a_stack_that_is_there_or_never_was_has_kept_nothing(service: Any, answers: Any, tmp_path: Path) -> None:
+def test_a_stack_that_is_there_or_never_was_has_kept_nothing(answers: Any, tmp_path: Path) -> None:
     described = {"StackName": LAKE, "StackStatus": "CREATE_COMPLETE", "CreationTime": day(1)}
     answers.add_response("describe_stacks", {"Stacks": [described]}, {"StackName": LAKE})
-    assert write_mappings(service, TEMPLATES, tmp_path) == {}
+    assert write_mappings(answers.client, TEMPLATES, tmp_path) == {}
     gone(answers)
     deleted(answers)
-    assert write_mappings(service, TEMPLATES, tmp_path) == {}
+    assert write_mappings(answers.client, TEMPLATES, tmp_path) == {}
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_has_no_place_in_the_template_is_not_forgotten(service: Any, answers: Any, tmp_path: Path) -> None:
+def test_what_has_no_place_in_the_template_is_not_forgotten(answers: Any, tmp_path: Path) -> None:
     gone(answers)
     deleted(answers, "a")
     kept_resources(answers, "a", ("Old", "AWS::S3::Bucket", "prod-old", "DELETE_SKIPPED"))
-    with pytest.raises(
-        OperateError, match=r"has kept Old \(AWS::S3::Bucket, prod-old\), which its template doesn't have"
-    ):
-        write_mappings(service, TEMPLATES, tmp_path)
+    line = r"has kept Old \(AWS::S3::Bucket, prod-old\), which its template doesn't have"
+    with pytest.raises(OperateError, match=line):
+        write_mappings(answers.client, TEMPLATES, tmp_path)

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from operate.costs.bill import NODES, Item, confirmed, items, requests_of_rounds, total, unknown
+from operate.costs.bill import NODES, Item, items, requests_of_rounds, total, unknown
 from operate.costs.prices import load_prices
 from operate.costs.report import HOURS_A_WEEK, at_hours, budget_problem, hints, overview, report
 from operate.errors import OperateError
@@ -70,7 +70,7 @@ def test_fewer_rounds_make_fewer_requests_and_an_idle_round_is_one() -> None:
     rounds = 730 * 60
     assert idle == pytest.approx(rounds * PRICES.of("s3.requests").usd / 1000)
     commit = PRICES.commit_requests
-    each = commit.puts_and_lists * PRICES.of("s3.requests").usd + commit.reads * PRICES.of("s3.reads").usd
+    each = commit["puts_and_lists"] * PRICES.of("s3.requests").usd + commit["reads"] * PRICES.of("s3.reads").usd
     assert busy == pytest.approx(rounds * each / 1000)
     assert requests_of_rounds(PRICES, 120) == pytest.approx((busy / 2, idle / 2))
     job = DEV.pipelines[0].job.model_copy(update={"sync_interval_seconds": 7})
@@ -81,15 +81,15 @@ def test_fewer_rounds_make_fewer_requests_and_an_idle_round_is_one() -> None:
 def test_logs_are_paid_by_who_writes_them_and_for_how_long() -> None:
     lines = {line.what: line for line in items(DEV, PRICES) if line.part == "logs"}
     # Two NAT instances, the bastion, Aurora, two brokers, two workers, three EMR nodes.
-    assert lines["flow log, GB"].quantity == pytest.approx(11 * PRICES.logs.address)
-    assert lines["brokers' log, GB"].quantity == pytest.approx(2 * PRICES.logs.broker)
+    assert lines["flow log, GB"].quantity == pytest.approx(11 * PRICES.logs["address"])
+    assert lines["brokers' log, GB"].quantity == pytest.approx(2 * PRICES.logs["broker"])
     assert all(line.estimate for line in lines.values())
     longer = changed(DEV, network={"flow_log_retention_days": 3653})
     kept = {line.what: line.quantity for line in items(longer, PRICES)}["kept, GB"]
     assert kept > 50 * lines["flow log, GB"].quantity
     # One NAT instance and two core nodes fewer.
     smallest = {line.what: line for line in items(changed(DEV, **SMALLEST), PRICES)}
-    assert smallest["flow log, GB"].quantity == pytest.approx(8 * PRICES.logs.address)
+    assert smallest["flow log, GB"].quantity == pytest.approx(8 * PRICES.logs["address"])
 
 
 def test_every_type_that_an_environment_may_choose_has_a_price() -> None:
@@ -107,23 +107,6 @@ def test_an_unknown_type_is_said_to_be_unknown_and_the_total_incomplete() -> Non
     [row] = [line for line in text.splitlines() if "c9.nano" in line and "incomplete" not in line]
     assert row.endswith("unknown price")
     assert "incomplete: operate/costs/prices.toml has no price for bastion, c9.nano" in text
-
-
-def test_estimates_are_marked_and_what_is_confirmed_is_added_up_apart() -> None:
-    lines = items(DEV, PRICES)
-    rows = report(DEV, PRICES).splitlines()
-    broker = next(row for row in rows if "kafka.m5.large" in row)
-    primary = next(row for row in rows if "EMR primary" in row)
-    assert "~" in broker
-    assert "~" not in primary
-    assert 0 < confirmed(lines) < total(lines)
-
-
-def test_the_total_is_no_more_exact_than_the_prices() -> None:
-    [line] = [line for line in report(DEV, PRICES).splitlines() if line.startswith("dev costs about ")]
-    shown = int(line.split()[3].replace(",", ""))
-    assert shown % 10 == 0
-    assert abs(shown - total(items(DEV, PRICES))) <= 5
 
 
 def test_hints_say_what_is_saved_and_production_gets_none() -> None:

@@ -87,11 +87,9 @@ def test_a_release_without_checksum_is_refused_before_anything_happens(
 
 @pytest.mark.usefixtures("pin_all_but")
 @pytest.mark.parametrize("command", [deploy.bootstrap, deploy.deploy, deploy.destroy])
-def test_another_accounts_credentials_are_refused(called: Path, command: object) -> None:
-    assert callable(command)
-    with pytest.raises(
-        OperateError, match=f'credentials are of account {MOTOS_ACCOUNT}, but .* says account = "1{{12}}"'
-    ):
+def test_another_accounts_credentials_are_refused(called: Path, command: Callable[..., int]) -> None:
+    line = f'credentials are of account {MOTOS_ACCOUNT}, but .* says account = "1{{12}}"'
+    with pytest.raises(OperateError, match=line):
         command(load("dev"))
     assert not called.exists()
 

@@ -24,16 +24,16 @@ def test_a_deployed_stacks_output_is_found(environment: Environment) -> None:
 
 
 @pytest.mark.usefixtures("aws")
-def test_another_environments_stack_is_not_taken(environment: Environment) -> None:
-    deploy("prod-cdc-lake-streaming", BootstrapBrokers=BROKERS)
-    with pytest.raises(OperateError, match=r"^there is no stack dev-cdc-lake-streaming .*./lake aws deploy -e dev"):
-        output(environment, "streaming", "BootstrapBrokers")
-
-
-@pytest.mark.usefixtures("aws")
-def test_a_stack_without_the_output_says_how_far_it_is(environment: Environment) -> None:
-    deploy("dev-cdc-lake-streaming", ClusterArn="arn")
-    with pytest.raises(OperateError, match=r"no output BootstrapBrokers \(it is CREATE_COMPLETE\)"):
+@pytest.mark.parametrize(
+    ("stack", "line"),
+    [
+        ("prod-cdc-lake-streaming", r"^there is no stack dev-cdc-lake-streaming .*./lake aws deploy -e dev"),
+        ("dev-cdc-lake-streaming", r"no output BootstrapBrokers \(it is CREATE_COMPLETE\)"),
+    ],
+)
+def test_what_isnt_deployed_yet_is_one_line(environment: Environment, stack: str, line: str) -> None:
+    deploy(stack, ClusterArn="arn")
+    with pytest.raises(OperateError, match=line):
         output(environment, "streaming", "BootstrapBrokers")
 
 

@@ -260,7 +260,7 @@ def _repair(deployed: Deployed) -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize("deployed", ["orders"], indirect=True)
 def test_rows_of_the_outbox_are_written_anew(deployed: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
-    """tests/e2e writes them anew; here the rows only arrive."""
+    """tests/e2e writes them again; here the rows only arrive."""
     asked = []
 
     def resnapshot(_environment: Environment, _pipeline: object, wanted: Any, _say: object) -> None:
@@ -317,10 +317,7 @@ def test_what_keeps_a_comparison_from_beginning_is_one_line(
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        (
-            "AccessDenied",
-            r"\Ayou may not read s3://lake/t: your role needs s3:ListBucket, s3:GetObject and kms:Decr",
-        ),
+        ("AccessDenied", r"\Ayou may not read s3://lake/t: your role needs s3:ListBucket, s3:GetObject and kms:Decr"),
         ("ExpiredToken", r"\Ayour AWS credentials have expired: log in"),
         ("NoSuchBucket", r"\AAWS refuses GetObject: NoSuchBucket"),
     ],

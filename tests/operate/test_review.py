@@ -51,8 +51,8 @@ def shown(ways: tuple[Way, ...]) -> list[tuple[str, str, str, bool]]:
 
 
 def test_rules_in_a_group_and_beside_it_are_one_way_with_all_their_ports() -> None:
-    beside = {"GroupId": {"Fn::GetAtt": ["BrokerAccess1A2B3C4D", "GroupId"]}, "SourceSecurityGroupId": BASTION}
-    more = {"Type": "AWS::EC2::SecurityGroupIngress", "Properties": rule(9094) | beside}
+    apart = {"GroupId": {"Fn::GetAtt": ["BrokerAccess1A2B3C4D", "GroupId"]}, "SourceSecurityGroupId": BASTION}
+    more = {"Type": "AWS::EC2::SecurityGroupIngress", "Properties": rule(9094) | apart}
     found = read(rule(9098, SourceSecurityGroupId=BASTION), More=more)
     assert shown(found.ways_in) == [("VPN", "Brokers", "TCP 9094, TCP 9098", False)]
 

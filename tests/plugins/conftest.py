@@ -3,7 +3,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from plugins.connector_settings import SinkSettings, SourceSettings
 from tests.plugins.releases.server import Server, serving
+
+# The outbox's connectors.
+SOURCE = SourceSettings(
+    database_hostname="db.example", database_password="${file:/run/secret:password}", topic_prefix="shop"
+)
+SINK = SinkSettings(topics=(SOURCE.topic,), bucket="landing", region="us-east-1")
 
 
 @pytest.fixture

@@ -4,23 +4,21 @@ The S3 sink's classes are on no package registry: docs/decisions/0040.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from local.tools.worker_classes import jvm
 from plugins.allowed_properties import OF_SINKS, OF_SOURCES, UNKNOWN, AllowedProperties
-from plugins.connector_settings import SourceSettings
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import following_slot, source_connector
+from tests.plugins.conftest import SOURCE
 
-SOURCE = SourceSettings(database_hostname="db", database_password="${file:/a:b}", topic_prefix="demo")
-OF_TABLES = SourceSettings(
-    database_hostname="db",
-    database_password="${file:/a:b}",
+OF_TABLES = replace(
+    SOURCE,
     database_sslmode="verify-full",
     database_root_certificate="ca.pem",
-    topic_prefix="demo",
     tables=(CapturedTable(schema="public", table="people", key=("id",), leave_out=("a",), hashed=("b",)),),
     signal_table="lake.signal",
 )

@@ -7,14 +7,7 @@ from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.sink.kcql import parse, parse_all
 from plugins.sink.sink_connector import ASSIGNMENT, ROUND_ROBIN, sink_connector
 from plugins.source.source_connector import source_connector
-
-SOURCE = SourceSettings(
-    database_hostname="127.0.0.1",
-    database_password="${file:/run/platform/connect.secrets:password}",
-    topic_prefix="demo",
-)
-SINK = SinkSettings(topics=("demo.datalake.cdc_events",), bucket="landing", region="us-east-1")
-
+from tests.plugins.conftest import SINK, SOURCE
 
 # What each is always set to; None: nothing.
 SOURCE_SAYS = {
@@ -40,7 +33,7 @@ SOURCE_SAYS = {
     "driver.sslfactory": None,
 }
 SINK_SAYS = {
-    "topics": "demo.datalake.cdc_events",
+    "topics": "shop.datalake.cdc_events",
     "connect.s3.skip.null.values": "true",
     "connect.s3.exactly.once.enable": None,
     "consumer.override.allow.auto.create.topics": "false",
@@ -113,19 +106,12 @@ def test_the_source_decides_nothing_about_its_topics() -> None:
     assert set(creation.values()) == {"-1"}
 
 
-def test_the_sink_lands_json_without_partition_folders() -> None:
-    config = sink_connector(SINK)
-    kcql = parse(config["connect.s3.kcql"])
-    assert (kcql,) == SINK.statements
-    assert kcql.partition_by == ()
-    assert not [name for name in config if name.startswith("aws.")]
-    assert SINK.warnings == ()
-
-
-def test_a_folder_per_order_is_an_option_with_a_warning() -> None:
-    settings = replace(SINK, partition_by=("customer_id", "order_id"))
-    assert "PARTITIONBY customer_id,order_id" in sink_connector(settings)["connect.s3.kcql"]
-    assert len(settings.warnings) == 1
+@pytest.mark.parametrize("fields", [(), ("customer_id", "order_id")])
+def test_folders_by_fields_are_an_option_with_a_warning(fields: tuple[str, ...]) -> None:
+    settings = replace(SINK, partition_by=fields)
+    kcql = parse(sink_connector(settings)["connect.s3.kcql"])
+    assert (kcql,) == settings.statements
+    assert (kcql.partition_by, len(settings.warnings)) == (fields, bool(fields))
 
 
 def test_several_topics_get_a_statement_each_with_the_same_settings() -> None:

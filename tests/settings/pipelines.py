@@ -10,7 +10,7 @@ from typing import Self
 import pytest
 
 from settings.environment import Environment
-from settings.load import PIPELINES, EnvironmentFileError, load
+from settings.load import PIPELINES, SettingsFileError, load
 from tests.stacks.settings import change
 
 FIELDS = {"id": "long", "name": "string", "__op": "string", "__lsn": "long", "__source_ts_ms": "long"}
@@ -67,7 +67,7 @@ class Project:
         return load(name, self.environments, self.pipelines)
 
     def refusal(self, name: str = "dev") -> str:
-        with pytest.raises(EnvironmentFileError) as caught:
+        with pytest.raises(SettingsFileError) as caught:
             self.load(name)
         return str(caught.value)
 

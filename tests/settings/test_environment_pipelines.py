@@ -23,7 +23,8 @@ def test_a_new_pipeline_is_its_name(both: Environment) -> None:
     _, shop = both.pipelines
     source, sink = source_settings(both, shop), sink_settings(both, shop)
     assert (source.name, source.topics) == ("dev-cdc-lake-shop-source", ("shop.public.orders", "shop.public.items"))
-    assert (source.slot_name, source.publication_name, source.database_user) == ("cdc_shop", "cdc_shop", "cdc_shop")
+    assert (source.topic_prefix, source.slot_name, source.publication_name) == ("shop", "cdc_shop", "cdc_shop")
+    assert source.database_user == "cdc_shop"
     assert (sink.name, sink.prefix, sink.topics) == ("dev-cdc-lake-shop-sink", "shop", source.topics)
 
 
@@ -41,11 +42,6 @@ def test_a_problem_of_a_pipelines_own_file_is_said_of_that_file(project: Project
     project.write("bad", ["a"], table="colour = 1")
     project.add("bad")
     assert project.refusal().startswith("pipelines/bad.toml: tables[0].colour: unknown key")
-
-
-def test_a_pipeline_that_is_named_twice_is_refused(project: Project) -> None:
-    project.add("orders")
-    assert "pipelines: 'orders' is named twice" in project.refusal()
 
 
 @pytest.mark.parametrize("kcql", [(), ("[pipelines.sink]", 'kcql = "INSERT"')], ids=["no statement", "a statement"])
@@ -80,11 +76,8 @@ def test_more_partitions_than_the_brokers_can_have_are_refused(project: Project)
     assert "and 2 kafka.m5.large take 3,000: set a larger type or more brokers" in said
 
 
-def test_memory_counts_for_all_applications_together(project: Project) -> None:
+def test_without_a_pipeline_that_shares_it_there_is_no_common_application(project: Project) -> None:
     project.add("shop", "[pipelines.job]", "one_step = false", "executors = 3")
-    said = project.refusal()
-    assert "processing.core_instances: the executors of 3 applications ask for 36,096 MB, and 2 m5.xlarge have" in said
-    # Without a pipeline that shares it there is no common one.
     project.change("pipelines.job", "one_step = false")
     assert "the executors of 3 applications ask for" in project.refusal()
 
@@ -131,15 +124,6 @@ def test_hashed_columns_may_be_deployed(project: Project) -> None:
     project.add("people")
     orders, people = project.load().pipelines
     assert (orders.hashes, people.hashes) == (False, True)
-
-
-def test_kcql_is_for_one_table(project: Project) -> None:
-    kcql = (
-        "INSERT INTO {landing}:shop SELECT * FROM `shop.public.orders` STOREAS `JSON` "
-        "PROPERTIES('flush.interval'=30, 'flush.count'=2000)"
-    )
-    project.add("shop", "[pipelines.sink]", f'kcql = "{kcql}"')
-    assert "pipelines[1].sink.kcql: is for a pipeline of one table, and shop has 2" in project.refusal()
 
 
 def test_production_orders_changes_by_the_log_alone(project: Project) -> None:

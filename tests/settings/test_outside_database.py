@@ -26,8 +26,6 @@ def test_a_connector_is_told_of_another_server_and_its_authority(project: Projec
     server = {"hostname": "crm.example.internal", "port": "5433", "sslmode": "verify-full", "dbname": "My-Shop"}
     assert {name: configuration[f"database.{name}"] for name in server} == server
     assert configuration["driver.sslfactoryarg"] == f"classpath:{ROOT_CERTIFICATE}"
-    assert crm.database is not None
-    assert crm.database.secret_name == "crm/connector"
     # A server of RDS is known by its own region's authority; the environment's own cluster stays what it is.
     regions = {"crm": "eu-central-1", "erp": "eu-west-1", "orders": environment.region}
     for pipeline in environment.pipelines:

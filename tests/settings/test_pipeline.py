@@ -11,7 +11,7 @@ import pytest
 
 from settings import aws_offers
 from settings.job import layout
-from settings.load import PIPELINES, EnvironmentFileError, SettingsFileError, load, load_pipeline, pipeline_names
+from settings.load import PIPELINES, SettingsFileError, load, load_pipeline, names
 from settings.pipeline import CapturedTableSettings, Pipeline
 from spark_jobs.options import keys
 from tests.settings.pipelines import BY_LOG, Project, logged_shop
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
     return logged_shop(tmp_path).parent
 
 
-@pytest.mark.parametrize("name", pipeline_names())
+@pytest.mark.parametrize("name", names(PIPELINES))
 def test_every_pipeline_of_the_project_is_accepted(name: str) -> None:
     assert load_pipeline(name).name == name
 
@@ -38,16 +38,11 @@ def test_the_orders_keep_the_names_that_they_have_had() -> None:
     assert table.captured.topic(orders.source.topic_prefix) == "demo.datalake.cdc_events"
 
 
-def test_what_no_two_pipelines_may_share_begins_with_the_pipelines_name(folder: Path) -> None:
+def test_a_name_with_a_dot_is_given_in_two_parts_and_begins_with_the_pipelines_in_the_lake(folder: Path) -> None:
     shop = load_pipeline("shop", folder)
-    source = shop.source
-    assert (source.topic_prefix, source.publication, source.slot) == ("shop", "cdc_shop", "cdc_shop")
-    assert [shop.lake_table(table) for table in shop.tables] == ["shop_customers", "shop_orders_2_0"]
-
-
-def test_a_name_with_a_dot_is_given_in_two_parts(folder: Path) -> None:
-    table = load_pipeline("shop", folder).tables[1]
+    table = shop.tables[1]
     assert (table.schema_name, table.table_name, table.lake_table) == ("Sales", "Orders 2.0", "orders_2_0")
+    assert [shop.lake_table(table) for table in shop.tables] == ["shop_customers", "shop_orders_2_0"]
 
 
 def test_a_table_says_what_a_truncate_does_or_the_source_does_for_all(folder: Path) -> None:
@@ -161,18 +156,13 @@ def test_its_application_may_have_sizes_of_its_own(project: Project) -> None:
 def test_only_what_is_queried_is_read_again_by_a_setting(project: Project) -> None:
     assert project.add("pagilaquery", "[pipelines.job]", 'read_again = "1"').load().queried[0].job.read_again == "1"
     project.change("pipelines.job", 'read_again = "1"')
-    with pytest.raises(EnvironmentFileError, match=r"pipelines\[0\].job.read_again: is for what is queried"):
+    with pytest.raises(SettingsFileError, match=r"pipelines\[0\].job.read_again: is for what is queried"):
         project.load()
 
 
 def test_it_takes_none_of_the_clusters_slots(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aws_offers, "AURORA_REPLICATION_SLOTS", aws_offers.RESERVED_SLOTS + 1)
     assert len(project.add("pagilaquery").load().pipelines) == 2
-
-
-def test_no_two_pipelines_read_as_one_role(project: Project) -> None:
-    said = project.add("pagilaquery", 'role = "cdc_connector"').refusal()
-    assert "the role cdc_connector is that of pipeline orders, too" in said
 
 
 def test_two_pipelines_keep_no_table_of_one_name(project: Project) -> None:
@@ -184,7 +174,7 @@ def test_two_pipelines_keep_no_table_of_one_name(project: Project) -> None:
 def test_without_connectors_there_is_no_platform_of_theirs(tmp_path: Path) -> None:
     environments = on_eks(tmp_path, "dev")
     only_queried(environments)
-    with pytest.raises(EnvironmentFileError, match=r"connectors\.platform: is where connectors run, and all pipelines"):
+    with pytest.raises(SettingsFileError, match=r"connectors\.platform: is where connectors run, and all pipelines"):
         load("dev", environments)
 
 

@@ -1,11 +1,11 @@
-"""Environments synthesized once for all tests, with cdk-nag, as templates by the stack's role.
+"""Environments synthesized once for all tests, with cdk-nag; their templates are found by the stack's role.
 
 CDK is imported only when a test needs it: this folder's unit tests don't.
 """
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,36 +18,48 @@ from tests.stacks.environments import many_pipelines
 from tests.synthesis import shared_synthesis
 
 if TYPE_CHECKING:
-    from aws_cdk.assertions import Template
-
     from operate.synth import Synthesis
 
 
 @dataclass(frozen=True)
 class Synthesized:
-    """An environment's synthesis: `dev["network"]` is that stack's template for assertions."""
+    """An environment's synthesis: `dev["network"]` is that stack's template."""
 
     settings: Environment
     synthesis: "Synthesis"
-    by_role: Mapping[str, "Template"]
+
+    @cached_property
+    def by_role(self) -> dict[str, dict[str, Any]]:
+        beginning = f"{self.settings.prefix}-"
+        return {stack.removeprefix(beginning): template for stack, template in self.synthesis.templates.items()}
 
     @property
     def name(self) -> str:
         return self.settings.name
 
-    def __getitem__(self, role: str) -> "Template":
+    def __getitem__(self, role: str) -> dict[str, Any]:
         return self.by_role[role]
 
     def resources(self, role: str, type_: str) -> dict[str, Any]:
         """The stack's resources of a type, by logical id."""
-        return dict(self.by_role[role].find_resources(type_))
+        return {name: each for name, each in self[role]["Resources"].items() if each["Type"] == type_}
 
     def properties(self, role: str, type_: str) -> list[dict[str, Any]]:
         return [resource["Properties"] for resource in self.resources(role, type_).values()]
 
+    def everywhere(self, type_: str) -> list[dict[str, Any]]:
+        """The properties of all stacks' resources of a type."""
+        return [properties for role in self.by_role for properties in self.properties(role, type_)]
+
     def requests(self, role: str, type_: str) -> dict[str, dict[str, Any]]:
         """The requests of the custom resources of a type, by logical id."""
         return {name: request_of(found) or {} for name, found in self.resources(role, type_).items()}
+
+    def connectors(self) -> dict[str, dict[str, Any]]:
+        """The requests of MSK Connect's connectors, by name."""
+        return {
+            request["connectorName"]: request for request in self.requests("connectors", "Custom::Connector").values()
+        }
 
     def rights(self, role: str, beginning: str) -> Iterator[tuple[set[str], set[str]]]:
         """Actions and resources of the statements of the roles whose logical ids start with this."""
@@ -58,18 +70,14 @@ class Synthesized:
                         resources = as_list(statement["Resource"])
                         yield {*as_list(statement["Action"])}, {plain_text(resource) for resource in resources}
 
+    def resources_of(self, role: str, beginning: str, action: str) -> list[set[str]]:
+        """The resources of each statement that gives these roles an action."""
+        return [resources for actions, resources in self.rights(role, beginning) if action in actions]
+
 
 def synthesized(environment: Environment, folder: Path, **options: Any) -> Synthesized:
     """Synthesize for tests; `options` as shared_synthesis's."""
-    synthesis = shared_synthesis(environment, folder, **options)
-    # Importing CDK starts Node.js, which the synthesis has chosen.
-    from aws_cdk.assertions import Template
-
-    by_role = {
-        stack.removeprefix(f"{environment.prefix}-"): Template.from_string(json.dumps(template))
-        for stack, template in synthesis.templates.items()
-    }
-    return Synthesized(environment, synthesis, by_role)
+    return Synthesized(environment, shared_synthesis(environment, folder, **options))
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from settings.load import ENVIRONMENTS, EnvironmentFileError, load
+from settings.load import ENVIRONMENTS, SettingsFileError, load
 
 
 def copied(tmp_path: Path) -> Path:
@@ -27,6 +27,6 @@ def change(folder: Path, name: str, section: str, line: str) -> None:
 
 def refusal(folder: Path, name: str) -> str:
     """The message for a refused environment."""
-    with pytest.raises(EnvironmentFileError) as caught:
+    with pytest.raises(SettingsFileError) as caught:
         load(name, folder)
     return str(caught.value)

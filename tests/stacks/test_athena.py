@@ -5,71 +5,64 @@ from typing import Any
 import pytest
 
 from analytics.tables import CUSTOMER_ADDRESSES, LANDED, QUARANTINE
-from settings.load import load
 from tests.stacks.conftest import Synthesized
 from tests.stacks.environments import STREAMED
 
 pytestmark = pytest.mark.synth
 
 
-def declared(environment: Synthesized, name: str) -> dict[str, Any]:
-    [found] = [
-        each for each in environment.properties("analytics", "AWS::Glue::Table") if each["TableInput"]["Name"] == name
-    ]
-    return dict(found)
+@pytest.fixture
+def declared(many: Synthesized) -> dict[str, Any]:
+    """The declared tables by name."""
+    found = [each["TableInput"] for each in many.properties("analytics", "AWS::Glue::Table")]
+    return {table["Name"]: table for table in found}
 
 
-def test_each_pipelines_tables_can_be_asked_what_has_changed(many: Synthesized) -> None:
+def queries(environment: Synthesized) -> dict[str, str]:
+    """The SQL of the saved queries by name, without the environment's prefix."""
+    found = environment.properties("analytics", "AWS::Athena::NamedQuery")
+    return {each["Name"].removeprefix("dev-cdc-lake-"): each["QueryString"] for each in found}
+
+
+def test_each_pipelines_tables_can_be_asked_what_has_changed(many: Synthesized, declared: dict[str, Any]) -> None:
     pipelines = [pipeline.captured for pipeline in many.settings.pipelines]
     tables = {pipeline.lake_table(table) for pipeline in pipelines for table in pipeline.tables}
     assert {"cdc_events", "shop_orders", "wide_table00", "pagilaquery_address"} <= tables
-    queries = many.resources("analytics", "AWS::Athena::NamedQuery").values()
-    asked = {each["Properties"]["Name"].partition("-changed_since")[2] for each in queries} - {""}
-    assert asked == {f"_{each}" for each in tables - {"cdc_events"}}
-    parameters = declared(many, QUARANTINE.name)["TableInput"]["Parameters"]
+    asked = {name for name in queries(many) if name.startswith("changed_since_")}
+    assert asked == {f"changed_since_{each}" for each in tables - {"cdc_events"}}
+    parameters = declared[QUARANTINE.name]["Parameters"]
     assert set(parameters["projection.lake_table.values"].split(",")) == tables
 
 
-def test_what_has_landed_is_a_table_whose_history_is_asked_by_each_tables_key_and_topic(many: Synthesized) -> None:
-    settings = load("dev")
-    given = declared(many, LANDED.name)["TableInput"]
-    landing = f"s3://{settings.bucket_name('landing')}"
-    assert given["Parameters"]["storage.location.template"] == f"{landing}/${{landing_prefix}}/${{topic}}"
-    prefixes = given["Parameters"]["projection.landing_prefix.values"].split(",")
-    assert prefixes == ["cdc-events", *sorted(STREAMED[1:])]
-    topics = given["Parameters"]["projection.topic.values"].split(",")
-    outbox = f"{settings.pipelines[0].prefix}.datalake.cdc_events"
-    assert {outbox, "shop.public.orders"} <= set(topics)
-    queries = {
-        each["Properties"]["Name"].removeprefix("dev-cdc-lake-"): each["Properties"]["QueryString"]
-        for each in many.resources("analytics", "AWS::Athena::NamedQuery").values()
-    }
-    assert f"e.topic = '{outbox}'" in queries["history"]
-    assert "e.topic = 'shop.public.orders'" in queries["history_shop_orders"]
-    assert """json_extract_scalar(e.event, '$["id"]') AS row_key""" in queries["history_shop_orders"]
+def test_what_has_landed_is_a_table_whose_history_is_asked_by_each_tables_key_and_topic(
+    many: Synthesized, declared: dict[str, Any]
+) -> None:
+    given = declared[LANDED.name]["Parameters"]
+    landing = f"s3://{many.settings.bucket_name('landing')}"
+    assert given["storage.location.template"] == f"{landing}/${{landing_prefix}}/${{topic}}"
+    assert given["projection.landing_prefix.values"].split(",") == ["cdc-events", *sorted(STREAMED[1:])]
+    outbox = f"{many.settings.pipelines[0].prefix}.datalake.cdc_events"
+    assert {outbox, "shop.public.orders"} <= set(given["projection.topic.values"].split(","))
+    found = queries(many)
+    assert f"e.topic = '{outbox}'" in found["history"]
+    assert "e.topic = 'shop.public.orders'" in found["history_shop_orders"]
+    assert """json_extract_scalar(e.event, '$["id"]') AS row_key""" in found["history_shop_orders"]
 
 
 def test_pagilas_queries_are_there_and_only_there(many: Synthesized, dev: Synthesized) -> None:
-    queries = {each["Name"]: each for each in many.properties("analytics", "AWS::Athena::NamedQuery")}
     names = {"addresses", "customer_addresses", "latest_addresses", "snapshot_customer_addresses"}
-    assert {f"dev-cdc-lake-{name}" for name in names} <= set(queries)
-    assert '"dev_datalake"."pagila_city" AS c' in queries["dev-cdc-lake-addresses"]["QueryString"]
-    of_dev = dev.resources("analytics", "AWS::Athena::NamedQuery").values()
-    assert not {f"dev-cdc-lake-{name}" for name in names} & {each["Properties"]["Name"] for each in of_dev}
+    assert names <= queries(many).keys()
+    assert '"dev_datalake"."pagila_city" AS c' in queries(many)["addresses"]
+    assert not names & queries(dev).keys()
 
 
-def test_snapshots_go_to_a_declared_table(many: Synthesized) -> None:
-    tables = {
-        each["Properties"]["TableInput"]["Name"]: each["Properties"]["TableInput"]
-        for each in many.resources("analytics", "AWS::Glue::Table").values()
-    }
-    given = tables[CUSTOMER_ADDRESSES.name]
+def test_snapshots_go_to_a_declared_table(many: Synthesized, declared: dict[str, Any]) -> None:
+    given = declared[CUSTOMER_ADDRESSES.name]
     storage = given["StorageDescriptor"]
     assert [(each["Name"], each["Type"]) for each in storage["Columns"]] == list(CUSTOMER_ADDRESSES.columns)
-    lake = load("dev").bucket_name("lake")
-    assert storage["Location"] == f"s3://{lake}/_silver/{CUSTOMER_ADDRESSES.name}"
+    assert storage["Location"] == f"s3://{many.settings.bucket_name('lake')}/_silver/{CUSTOMER_ADDRESSES.name}"
     assert given["Parameters"]["parquet.compression"] == "SNAPPY"
-    assert not [each for stack in many.by_role.values() for each in stack.find_resources("AWS::Glue::Crawler")]
+    assert many.everywhere("AWS::Glue::Crawler") == []
 
 
 def test_adding_to_it_is_a_right_of_its_own_that_deletes_nothing(many: Synthesized) -> None:

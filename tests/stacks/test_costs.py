@@ -1,12 +1,11 @@
 """The assumptions of `./lake aws costs` about the stacks, counted in their templates."""
 
 from collections import Counter
-from typing import Any
 
 import pytest
 
 from operate.costs.bill import FUNCTIONS_RETENTION_DAYS
-from operate.costs.prices import Counts, load_prices
+from operate.costs.prices import load_prices
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth
@@ -19,40 +18,29 @@ def environment(request: pytest.FixtureRequest) -> Synthesized:
 
 
 @pytest.fixture(scope="module")
-def counts() -> Counts:
+def counts() -> dict[str, int]:
     return load_prices().counts
 
 
-def resources(environment: Synthesized, type_: str) -> list[dict[str, Any]]:
-    return [
-        resource["Properties"]
-        for role in environment.by_role
-        for resource in environment.resources(role, type_).values()
-    ]
-
-
-def test_what_is_paid_a_piece_is_counted(environment: Synthesized, counts: Counts) -> None:
+def test_what_is_paid_a_piece_is_counted(environment: Synthesized, counts: dict[str, int]) -> None:
     types = {
         "secrets": "AWS::SecretsManager::Secret",
         "keys": "AWS::KMS::Key",
         "alarms": "AWS::CloudWatch::Alarm",
         "dashboards": "AWS::CloudWatch::Dashboard",
     }
-    found = {name: len(resources(environment, type_)) for name, type_ in types.items()}
+    found = {name: len(environment.everywhere(type_)) for name, type_ in types.items()}
     # One pipeline of one table: its role's secret; its connectors' alarms, one for its topic's contents, its table's.
-    secrets = counts.secrets + 1
-    alarms = counts.alarms + counts.alarms_pipeline + 1 + counts.alarms_table
-    assert found == {"secrets": secrets, "keys": counts.keys, "alarms": alarms, "dashboards": counts.dashboards}
+    secrets = counts["secrets"] + 1
+    alarms = counts["alarms"] + counts["alarms_pipeline"] + 1 + counts["alarms_table"]
+    assert found == {"secrets": secrets, "keys": counts["keys"], "alarms": alarms, "dashboards": counts["dashboards"]}
 
 
-def test_s3s_request_metrics_are_paid_for_each_filter(environment: Synthesized, counts: Counts) -> None:
-    filters = [
-        found
-        for bucket in resources(environment, "AWS::S3::Bucket")
-        for found in bucket.get("MetricsConfigurations", [])
-    ]
+def test_s3s_request_metrics_are_paid_for_each_filter(environment: Synthesized, counts: dict[str, int]) -> None:
+    buckets = environment.everywhere("AWS::S3::Bucket")
+    filters = [found for bucket in buckets for found in bucket.get("MetricsConfigurations", [])]
     # S3 user guide, "Amazon S3 request metrics in CloudWatch".
-    assert counts.request_metrics == 16 * len(filters)
+    assert counts["request_metrics"] == 16 * len(filters)
 
 
 def test_every_log_group_is_one_that_the_bill_knows(environment: Synthesized) -> None:
@@ -67,25 +55,25 @@ def test_every_log_group_is_one_that_the_bill_knows(environment: Synthesized) ->
     assert sorted(name.rstrip("0123456789ABCDEF") for name in groups) == sorted(known)
 
 
-def test_the_volumes_are_as_large(environment: Synthesized, counts: Counts) -> None:
-    [cluster] = resources(environment, "AWS::EMR::Cluster")
+def test_the_volumes_are_as_large(environment: Synthesized, counts: dict[str, int]) -> None:
+    [cluster] = environment.everywhere("AWS::EMR::Cluster")
     groups = [group for group in ("MasterInstanceGroup", "CoreInstanceGroup") if group in cluster["Instances"]]
     for group in groups:
         [disk] = cluster["Instances"][group]["EbsConfiguration"]["EbsBlockDeviceConfigs"]
         size = disk["VolumeSpecification"]["SizeInGB"] * disk["VolumesPerInstance"]
-        assert size + cluster["EbsRootVolumeSize"] == counts.emr_volume_gb
+        assert size + cluster["EbsRootVolumeSize"] == counts["emr_volume_gb"]
 
 
-def test_no_machine_runs_that_the_bill_does_not_know(environment: Synthesized, counts: Counts) -> None:
+def test_no_machine_runs_that_the_bill_does_not_know(environment: Synthesized, counts: dict[str, int]) -> None:
     sizes = Counter(
         device["Ebs"]["VolumeSize"]
-        for instance in resources(environment, "AWS::EC2::Instance")
+        for instance in environment.everywhere("AWS::EC2::Instance")
         for device in instance["BlockDeviceMappings"]
     )
-    nat = len(resources(environment, "AWS::EC2::NatGateway"))
-    expected = Counter({counts.vpn_volume_gb: 1})
+    nat = len(environment.everywhere("AWS::EC2::NatGateway"))
+    expected = Counter({counts["vpn_volume_gb"]: 1})
     zones, kind = len(environment.settings.availability_zones), environment.settings.network.nat
-    expected[counts.nat_volume_gb] += {"gateways": 0, "instances": zones, "instance": 1}[kind]
+    expected[counts["nat_volume_gb"]] += {"gateways": 0, "instances": zones, "instance": 1}[kind]
     assert sizes == expected
     # One Elastic IP for the bastion, and one for each gateway.
-    assert len(resources(environment, "AWS::EC2::EIP")) == 1 + nat
+    assert len(environment.everywhere("AWS::EC2::EIP")) == 1 + nat

@@ -1,7 +1,5 @@
 """Pipelines on servers outside the stacks: the access that templates open to them, and the secrets that they read."""
 
-from typing import Any
-
 import pytest
 
 from contract import rds_ca
@@ -16,19 +14,15 @@ pytestmark = pytest.mark.synth
 CRM_ADDRESSES, ERP_GROUP = {"10.1.2.3/32", "10.1.3.0/28"}, "sg-0123456789abcdef0"
 # Other groups of the stack, over HTTPS.
 AWS_ALONE = {"0.0.0.0/0": {443}}
+READS = "secretsmanager:GetSecretValue"
 
 
-def rules(many: Synthesized, stack: str) -> list[dict[str, Any]]:
-    """Egress rules of a stack's groups, including those that it adds to other stacks' groups."""
+def ways_out(many: Synthesized, stack: str) -> dict[str, set[int]]:
+    """The open ports, by destination, of a stack's groups, and what it opens in other stacks' groups."""
     added = many.properties(stack, "AWS::EC2::SecurityGroupEgress")
-    groups = many.resources(stack, "AWS::EC2::SecurityGroup").values()
-    return added + [rule for group in groups for rule in group["Properties"].get("SecurityGroupEgress", [])]
-
-
-def ways_to(found: list[dict[str, Any]]) -> dict[str, set[int]]:
-    """The open ports, by destination."""
+    groups = many.properties(stack, "AWS::EC2::SecurityGroup")
     ways: dict[str, set[int]] = {}
-    for rule in found:
+    for rule in [*added, *(rule for group in groups for rule in group.get("SecurityGroupEgress", []))]:
         place = rule.get("CidrIp") or rule.get("DestinationSecurityGroupId")
         # CDK's rule for a group without egress has no real address.
         if isinstance(place, str) and place != "255.255.255.255/32":
@@ -38,7 +32,7 @@ def ways_to(found: list[dict[str, Any]]) -> dict[str, set[int]]:
 
 @pytest.mark.parametrize("stack", ["connectors", "database"])
 def test_the_way_out_is_to_exactly_the_databases_port(many: Synthesized, stack: str) -> None:
-    ways = ways_to(rules(many, stack))
+    ways = ways_out(many, stack)
     assert {place: ways[place] for place in CRM_ADDRESSES} == {place: {5433} for place in CRM_ADDRESSES}
     assert ways[ERP_GROUP] == {5432}
     assert {place: ports for place, ports in ways.items() if place not in (*CRM_ADDRESSES, ERP_GROUP)} == AWS_ALONE
@@ -46,12 +40,7 @@ def test_the_way_out_is_to_exactly_the_databases_port(many: Synthesized, stack: 
 
 @pytest.mark.parametrize(("name", "secret"), [("Crm", "crm/connector-AbCdEf"), ("Erp", "erp/connector-GhIjKl")])
 def test_a_connector_reads_exactly_its_secret(many: Synthesized, name: str, secret: str) -> None:
-    read = {
-        resource
-        for actions, resources in many.rights("connectors", f"{name}SourceRole")
-        if "secretsmanager:GetSecretValue" in actions
-        for resource in resources
-    }
+    read = set().union(*many.resources_of("connectors", f"{name}SourceRole", READS))
     # Also the salt, if columns are hashed: another stack's, whose ARN is known later.
     assert read - {LATER} == {f"{SECRETS}{secret}"}
     assert (LATER in read) == (name == "Erp")
@@ -64,12 +53,10 @@ def test_a_connector_reads_exactly_its_secret(many: Synthesized, name: str, secr
 def test_a_preparation_reads_its_secrets_and_writes_down_what_it_did(
     many: Synthesized, name: str, secrets: set[str]
 ) -> None:
-    allowed = list(many.rights("database", f"{name}OutsidePreparationIsCompleteRole"))
-    read = [resources for actions, resources in allowed if "secretsmanager:GetSecretValue" in actions]
-    assert read == [{f"{SECRETS}{secret}" for secret in secrets}]
-    entries = {resource for actions, resources in allowed if "ssm:PutParameter" in actions for resource in resources}
-    assert len(entries) == 1
-    assert entries.pop().endswith(f":parameter/dev-cdc-lake/source/{name.lower()}/prepared-by/*")
+    role = f"{name}OutsidePreparationIsCompleteRole"
+    assert many.resources_of("database", role, READS) == [{f"{SECRETS}{secret}" for secret in secrets}]
+    [[entries]] = many.resources_of("database", role, "ssm:PutParameter")
+    assert entries.endswith(f":parameter/dev-cdc-lake/source/{name.lower()}/prepared-by/*")
 
 
 def test_a_database_is_looked_at_or_prepared_as_its_file_says(many: Synthesized) -> None:
@@ -90,8 +77,7 @@ def test_a_database_is_looked_at_or_prepared_as_its_file_says(many: Synthesized)
 
 
 def test_a_connector_is_told_host_and_secret_by_name(many: Synthesized) -> None:
-    by_name = {r["connectorName"]: r for r in many.requests("connectors", "Custom::Connector").values()}
-    configuration = by_name["dev-cdc-lake-crm-source"]["connectorConfiguration"]
+    configuration = many.connectors()["dev-cdc-lake-crm-source"]["connectorConfiguration"]
     assert configuration["database.hostname"] == "crm.example.internal"
     assert configuration["database.port"] == "5433"
     assert configuration["database.password"] == "${secretsmanager:crm/connector:password}"

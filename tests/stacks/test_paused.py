@@ -47,8 +47,12 @@ def resources(templates: Templates, stack: str) -> dict[str, Any]:
     return dict(templates[f"dev-cdc-lake-{stack}"]["Resources"])
 
 
-def outputs(templates: Templates, stack: str) -> set[str]:
-    return set(templates[f"dev-cdc-lake-{stack}"]["Outputs"])
+def outputs(templates: Templates, stack: str) -> dict[str, Any]:
+    return dict(templates[f"dev-cdc-lake-{stack}"]["Outputs"])
+
+
+def properties(templates: Templates, stack: str, type_: str) -> list[dict[str, Any]]:
+    return [each["Properties"] for each in resources(templates, stack).values() if each["Type"] == type_]
 
 
 def gone(syntheses: Syntheses, paused: Paused, stack: str) -> list[str]:
@@ -99,46 +103,34 @@ def test_no_stack_imports_what_a_pause_takes_away(dev: Syntheses) -> None:
 def test_what_a_template_leaves_out_is_deleted_where_everything_else_is_kept(name: str) -> None:
     """CloudFormation would let go of a resource that it has to keep, and it would keep running."""
     stopped = {CONNECTORS.type, EMR.type, "Custom::EmrStep"}
-    made = [
-        resource
-        for template in snapshots.read(load(name)).values()
-        for resource in template["Resources"].values()
-        if resource["Type"] in stopped
-    ]
-    assert {resource["Type"] for resource in made} == stopped
-    assert {resource.get("DeletionPolicy", "Delete") for resource in made} == {"Delete"}
+    made = [each for template in snapshots.read(load(name)).values() for each in template["Resources"].values()]
+    policies = {(each["Type"], each.get("DeletionPolicy", "Delete")) for each in made if each["Type"] in stopped}
+    assert policies == {(type_, "Delete") for type_ in stopped}
 
 
 def test_the_topics_are_looked_at_again_when_a_pause_ends(dev: Syntheses) -> None:
     [running], [paused] = (
-        [
-            each["Properties"]
-            for each in resources(dev[which], "connectors").values()
-            if each["Type"] == "Custom::Topics"
-        ]
-        for which in (Paused.NOTHING, Paused.ALL)
+        properties(dev[which], "connectors", "Custom::Topics") for which in (Paused.NOTHING, Paused.ALL)
     )
     assert OUTPUT not in running
     assert paused == {**running, OUTPUT: "all"}
 
 
 def test_who_must_run_so_that_the_end_of_a_job_is_clean_stays(dev: Syntheses) -> None:
-    step = next(
-        each for each in resources(dev[Paused.NOTHING], "processing").values() if each["Type"] == "Custom::EmrStep"
-    )
-    handler, _ = step["Properties"]["ServiceToken"]["Fn::GetAtt"]
+    [step] = properties(dev[Paused.NOTHING], "processing", "Custom::EmrStep")
+    handler, _ = step["ServiceToken"]["Fn::GetAtt"]
     assert handler in resources(dev[Paused.ALL], "processing")
     # CloudFormation deletes a resource before those that it refers to.
     [cluster] = [id_ for id_, each in resources(dev[Paused.NOTHING], "processing").items() if each["Type"] == EMR.type]
-    assert {"Ref": cluster} in step["Properties"]["Request"]["Fn::Join"][1]
+    assert {"Ref": cluster} in step["Request"]["Fn::Join"][1]
 
 
 def test_a_pause_rings_for_the_brokers_disks_alone(dev: Syntheses) -> None:
     def ringing(paused: Paused) -> set[str]:
         return {
-            each["Properties"]["AlarmName"].removeprefix("dev-cdc-lake-")
-            for each in resources(dev[paused], "monitoring").values()
-            if each["Type"] == "AWS::CloudWatch::Alarm" and each["Properties"].get("ActionsEnabled", True)
+            alarm["AlarmName"].removeprefix("dev-cdc-lake-")
+            for alarm in properties(dev[paused], "monitoring", "AWS::CloudWatch::Alarm")
+            if alarm.get("ActionsEnabled", True)
         }
 
     assert ringing(Paused.SOURCES) == ringing(Paused.ALL) == {"broker-disk"}
@@ -146,12 +138,10 @@ def test_a_pause_rings_for_the_brokers_disks_alone(dev: Syntheses) -> None:
 
 
 def test_a_start_of_the_database_by_aws_is_mailed_in_a_pause(dev: Syntheses) -> None:
-    def rules(paused: Paused) -> dict[str, Any]:
-        found = resources(dev[paused], "monitoring")
-        return {id_: each["Properties"] for id_, each in found.items() if each["Type"] == "AWS::Events::Rule"}
-
-    [new] = rules(Paused.ALL).keys() - rules(Paused.NOTHING).keys()
-    rule = rules(Paused.ALL)[new]
+    usual, paused = (
+        properties(dev[which], "monitoring", "AWS::Events::Rule") for which in (Paused.NOTHING, Paused.ALL)
+    )
+    [rule] = [each for each in paused if each not in usual]
     assert rule["EventPattern"] == {
         "source": ["aws.rds"],
         "detail-type": ["RDS DB Cluster Event"],
@@ -164,9 +154,9 @@ def test_each_stack_says_what_it_leaves_out(dev: Syntheses) -> None:
     for stack in ("connectors", "processing", "monitoring"):
         assert OUTPUT not in outputs(dev[Paused.NOTHING], stack)
         for paused in (Paused.SOURCES, Paused.ALL):
-            assert dev[paused][f"dev-cdc-lake-{stack}"]["Outputs"][OUTPUT] == {"Value": paused.value}
-    assert {"SourceConnectorArn", "SinkConnectorArn"} <= outputs(dev[Paused.NOTHING], "connectors")
-    assert not {"SourceConnectorArn", "SinkConnectorArn"} & outputs(dev[Paused.ALL], "connectors")
+            assert outputs(dev[paused], stack)[OUTPUT] == {"Value": paused.value}
+    assert {"SourceConnectorArn", "SinkConnectorArn"} <= outputs(dev[Paused.NOTHING], "connectors").keys()
+    assert not {"SourceConnectorArn", "SinkConnectorArn"} & outputs(dev[Paused.ALL], "connectors").keys()
 
 
 @pytest.mark.parametrize(

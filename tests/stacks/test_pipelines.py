@@ -15,6 +15,7 @@ from stacks.gate.template import plain_text, request_of
 from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized
 from tests.stacks.environments import SHOP, STREAMED, WIDE
+from tests.stacks.monitoring.found import alarms
 from tests.synthesis import found_in
 
 pytestmark = pytest.mark.synth
@@ -26,17 +27,12 @@ INLINE, MANAGED = 10_240, 6_144
 
 def topics_of(many: Synthesized, beginning: str, action: str) -> set[str]:
     """The topics that a role has rights on."""
-    return {
-        resource.partition(":topic/")[2].split("/", 2)[2]
-        for actions, resources in many.rights("connectors", beginning)
-        if f"kafka-cluster:{action}" in actions
-        for resource in resources
-        if ":topic/" in resource
-    }
+    resources = set().union(*many.resources_of("connectors", beginning, f"kafka-cluster:{action}"))
+    return {each.partition(":topic/")[2].split("/", 2)[2] for each in resources if ":topic/" in each}
 
 
 def test_each_pipeline_has_connectors_topics_and_a_secret_of_its_own(many: Synthesized) -> None:
-    names = {request["connectorName"] for request in many.requests("connectors", "Custom::Connector").values()}
+    names = many.connectors().keys()
     assert names == {f"dev-cdc-lake-{name}-{role}" for name in STREAMED for role in ("source", "sink")}
     asked = many.requests("connectors", "Custom::Topics").values()
     assert {request["group"] for request in asked} == {f"connect-{name}" for name in names if name.endswith("sink")}
@@ -48,11 +44,8 @@ def test_each_pipeline_has_connectors_topics_and_a_secret_of_its_own(many: Synth
 
 
 def test_a_sink_lands_each_table_below_its_pipelines_prefix(many: Synthesized) -> None:
-    by_name = {r["connectorName"]: r for r in many.requests("connectors", "Custom::Connector").values()}
-    kcql = by_name["dev-cdc-lake-shop-sink"]["connectorConfiguration"]["connect.s3.kcql"]
-    parts = kcql.split(";")
-    assert len(parts) == len(SHOP)
-    for table, part in zip(SHOP, parts, strict=True):
+    kcql = many.connectors()["dev-cdc-lake-shop-sink"]["connectorConfiguration"]["connect.s3.kcql"]
+    for table, part in zip(SHOP, kcql.split(";"), strict=True):
         assert ":shop SELECT" in part
         assert f"shop.public.{table}" in part
 
@@ -75,20 +68,14 @@ def test_a_role_may_do_what_its_connector_does_and_nothing_with_another_pipeline
 
 def test_a_source_reads_its_own_secret_alone(many: Synthesized) -> None:
     for name in ("Wide", "Shop"):
-        [resources] = [
-            resources
-            for actions, resources in many.rights("connectors", f"{name}SourceRole")
-            if "secretsmanager:GetSecretValue" in actions
-        ]
+        [resources] = many.resources_of("connectors", f"{name}SourceRole", "secretsmanager:GetSecretValue")
         assert len(resources) == 1
 
 
 def test_no_policy_is_longer_than_iam_takes(many: Synthesized) -> None:
-    for stack in many.by_role:
-        for type_, limit in (("AWS::IAM::Policy", INLINE), ("AWS::IAM::ManagedPolicy", MANAGED)):
-            for name, policy in many.resources(stack, type_).items():
-                text = json.dumps(policy["Properties"]["PolicyDocument"], separators=(",", ":"))
-                assert len(text) < limit, name
+    for type_, limit in (("AWS::IAM::Policy", INLINE), ("AWS::IAM::ManagedPolicy", MANAGED)):
+        for policy in many.everywhere(type_):
+            assert len(json.dumps(policy["PolicyDocument"], separators=(",", ":"))) < limit, policy
 
 
 def test_each_database_is_prepared_before_its_connectors_and_after_the_loader(many: Synthesized) -> None:
@@ -102,12 +89,8 @@ def test_each_database_is_prepared_before_its_connectors_and_after_the_loader(ma
         assert request["sqlHash"] == sql_hash("preparation")
     shop = next(request for request in asked.values() if request["pipeline"] == "shop")
     assert [table["name"] for table in shop["tables"]] == list(SHOP)
-    generations = {
-        parameter["Properties"]["Name"]
-        for parameter in many.resources("database", "AWS::SSM::Parameter").values()
-        if parameter["Properties"]["Name"].endswith("/generation")
-    }
-    assert generations == {
+    parameters = {parameter["Name"] for parameter in many.properties("database", "AWS::SSM::Parameter")}
+    assert {name for name in parameters if name.endswith("/generation")} == {
         f"/dev-cdc-lake/source/{between}generation" for between in ("", *(f"{name}/" for name in STREAMED[1:]))
     }
 
@@ -122,54 +105,37 @@ def test_one_step_keeps_what_shares_it_and_each_other_table_has_one(many: Synthe
     tables = dict(line.split("=", 1) for line in text.splitlines())["hoodie.streamer.ingestion.tablesToBeIngested"]
     names = ["cdc_events", *(f"wide_{table}" for table in WIDE), "crm_people", "erp_people"]
     assert tables.split(",")[: len(names)] == [f"dev_datalake.{name}" for name in names]
-    own = {
-        tuple(pair)
-        for pair in pairwise(steps["shop_orders"]["arguments"])
-        if pair[0] in ("--target-table", "--target-base-path")
-    }
-    assert ("--target-table", "dev_datalake.shop_orders") in own
+    assert ("--target-table", "dev_datalake.shop_orders") in pairwise(steps["shop_orders"]["arguments"])
     # EMR API reference, HadoopJarStepConfig: the arguments' characters together.
     for step in (request, *request["further"]):
         assert len(" ".join(step["arguments"])) < 10_280
 
 
 def test_the_jobs_read_every_pipelines_landing(many: Synthesized) -> None:
-    read = {
-        resource.partition("ap-southeast-2/")[2]
-        for actions, resources in many.rights("processing", "RolesNodes")
-        if "s3:GetObject" in actions
-        for resource in resources
-        if "-landing-" in resource
-    }
+    resources = set().union(*many.resources_of("processing", "RolesNodes", "s3:GetObject"))
+    read = {each.partition("ap-southeast-2/")[2] for each in resources if "-landing-" in each}
     assert read == {"cdc-events/*", *(f"{name}/*" for name in STREAMED[1:])}
 
 
 def test_few_tables_have_an_alarm_each_and_many_go_by_nines(many: Synthesized) -> None:
-    alarms = {
-        alarm["AlarmName"].removeprefix("dev-cdc-lake-"): alarm
-        for alarm in many.properties("monitoring", "AWS::CloudWatch::Alarm")
-    }
-    ages = {name.removeprefix("commit-age-") for name in alarms if name.startswith("commit-age-")}
+    found = alarms(many)
+    ages = {name.removeprefix("commit-age-") for name in found if name.startswith("commit-age-")}
     assert {age for age in ages if not age.startswith(("pagila", "replica"))} == {
         *("cdc_events", "shop_orders", "shop_items", "wide-1", "wide-2", "crm_people", "erp_people")
     }
-    metrics = [query for query in alarms["commit-age-wide-1"]["Metrics"] if "MetricStat" in query]
-    assert len(metrics) == 9
-    [expression] = [query["Expression"] for query in alarms["commit-age-wide-1"]["Metrics"] if query["ReturnData"]]
+    queries = found["commit-age-wide-1"]["Metrics"]
+    assert len([query for query in queries if "MetricStat" in query]) == 9
+    [expression] = [query["Expression"] for query in queries if query["ReturnData"]]
     # A table without its job is the worst state of all.
     assert expression.count("FILL(") == 9
-    assert alarms["connector-not-running-sink-shop"]["Threshold"] == 2
-    assert {"nothing-landed", "nothing-landed-shop", "nothing-landed-wide-1", "nothing-landed-wide-2"} <= set(alarms)
-    assert all(len([q for q in alarm.get("Metrics", []) if "MetricStat" in q]) <= 10 for alarm in alarms.values())
+    assert found["connector-not-running-sink-shop"]["Threshold"] == 2
+    assert {"nothing-landed", "nothing-landed-shop", "nothing-landed-wide-1", "nothing-landed-wide-2"} <= set(found)
+    assert all(len([q for q in alarm.get("Metrics", []) if "MetricStat" in q]) <= 10 for alarm in found.values())
 
 
 def test_a_truncate_is_ignored_with_an_alarm_where_a_pipeline_says_so(many: Synthesized) -> None:
-    names = [
-        alarm["Properties"]["AlarmName"].removeprefix("dev-cdc-lake-")
-        for alarm in many.resources("monitoring", "AWS::CloudWatch::Alarm").values()
-    ]
-    found = sorted(name for name in names if name.startswith("ignored-truncate"))
-    assert found == ["ignored-truncate-shop_items", "ignored-truncate-shop_orders"]
+    found = {name for name in alarms(many) if name.startswith("ignored-truncate")}
+    assert found == {"ignored-truncate-shop_items", "ignored-truncate-shop_orders"}
     # One of our classes handles its event in the connector; the outbox's plugin lacks that class.
     plugins = many.requests("connectors", "Custom::Plugin").values()
     ours = resources(IS_TRUNCATE).items()
@@ -211,7 +177,7 @@ def test_the_gate_passes(many: Synthesized) -> None:
 
 def test_no_stack_has_more_resources_than_cloudformation_takes(many: Synthesized) -> None:
     for stack, template in many.by_role.items():
-        assert len(template.to_json()["Resources"]) < 500, stack
+        assert len(template["Resources"]) < 500, stack
         size = Path(many.synthesis.folder / f"dev-cdc-lake-{stack}.template.json").stat().st_size
         assert size < 1_000_000
 

@@ -13,6 +13,7 @@ from stacks.lambda_assets import sql_hash
 from tests.cases import long
 from tests.stacks.conftest import Synthesized, synthesized
 from tests.stacks.environments import QUERIED, SECRETS, only_queried
+from tests.stacks.monitoring.found import alarms, dashboard
 from tests.stacks.settings import change, copied
 from tests.synthesis import found_in, shared_synthesis
 
@@ -67,28 +68,21 @@ def test_the_role_of_our_own_cluster_is_made_and_that_of_others_looked_for(many:
         assert [table["name"] for table in request["tables"]] == ["address", "city", "country"]
         assert list(request["queries"]) == ["query.address_place"]
         assert request["sqlHash"] == sql_hash("preparation")
-    allowed = many.rights("database", "ReplicaReadingPreparationIsCompleteRole")
-    read = [resources for actions, resources in allowed if "secretsmanager:GetSecretValue" in actions]
+    read = many.resources_of("database", "ReplicaReadingPreparationIsCompleteRole", "secretsmanager:GetSecretValue")
     assert read == [{f"{SECRETS}replica/reader-AbCdEf"}]
 
 
 def test_the_jobs_read_exactly_their_secrets(many: Synthesized, dev: Synthesized) -> None:
-    def secrets(found: Synthesized) -> list[set[str]]:
-        allowed = found.rights("processing", "RolesNodes")
-        return [resources for actions, resources in allowed if any("secretsmanager" in action for action in actions)]
-
-    assert secrets(many) == [{LATER, f"{SECRETS}replica/reader-AbCdEf"}]
-    assert secrets(dev) == []
+    nodes = ("processing", "RolesNodes", "secretsmanager:GetSecretValue")
+    assert many.resources_of(*nodes) == [{LATER, f"{SECRETS}replica/reader-AbCdEf"}]
+    assert dev.resources_of(*nodes) == []
 
 
 def doors(found: Synthesized) -> dict[str, dict[str, Any]]:
     """The processing stack's openings in the database's group."""
     rules = found.resources("processing", "AWS::EC2::SecurityGroupIngress")
-    return {
-        name: rule["Properties"]
-        for name, rule in rules.items()
-        if "DatabaseAccess" in str(rule["Properties"]["GroupId"])
-    }
+    opened = {name: rule["Properties"] for name, rule in rules.items()}
+    return {name: rule for name, rule in opened.items() if "DatabaseAccess" in str(rule["GroupId"])}
 
 
 def test_the_clusters_nodes_reach_postgresql_of_our_own_database_and_nothing_wider(
@@ -102,9 +96,8 @@ def test_the_clusters_nodes_reach_postgresql_of_our_own_database_and_nothing_wid
         assert (rule["IpProtocol"], rule["FromPort"], rule["ToPort"]) == ("tcp", 5432, 5432)
         assert set(rule) & {"CidrIp", "CidrIpv6", "SourcePrefixListId"} == set()
         assert "SourceSecurityGroupId" in rule
-    outputs = many["processing"].to_json()["Outputs"]
-    assert "JobSecurityGroups" in outputs
-    assert "JobSecurityGroups" not in alone["processing"].to_json()["Outputs"]
+    assert "JobSecurityGroups" in many["processing"]["Outputs"]
+    assert "JobSecurityGroups" not in alone["processing"]["Outputs"]
 
 
 def test_a_step_knows_host_and_secret_only_when_deployed(many: Synthesized) -> None:
@@ -126,30 +119,22 @@ def test_a_step_knows_host_and_secret_only_when_deployed(many: Synthesized) -> N
 
 
 def test_what_is_queried_has_the_alarms_that_make_sense_for_it(many: Synthesized, alone: Synthesized) -> None:
-    def names(found: Synthesized) -> set[str]:
-        alarms = found.resources("monitoring", "AWS::CloudWatch::Alarm").values()
-        return {alarm["Properties"]["AlarmName"].removeprefix("dev-cdc-lake-") for alarm in alarms}
-
-    watched = {name for name in names(many) if name.endswith(QUERIED)}
+    watched = {name for name in alarms(many) if name.endswith(QUERIED)}
     assert watched == {"horizon-age-pagilaquery", "horizon-age-replica"}
     tables = load_pipeline("pagilaquery").lake_tables
-    assert names(alone) == {
+    assert alarms(alone).keys() == {
         "broker-disk",
         "horizon-age-pagilaquery",
         *(f"{what}-{table}" for what in ("commit-age", "quarantined-events", "table-failing") for table in tables),
     }
-    alarms = many.resources("monitoring", "AWS::CloudWatch::Alarm").values()
-    [horizon] = [a["Properties"] for a in alarms if a["Properties"]["AlarmName"].endswith("horizon-age-replica")]
+    horizon = alarms(many)["horizon-age-replica"]
     assert (horizon["MetricName"], horizon["Threshold"]) == ("HorizonAgeSeconds", 3600)
     assert horizon["Dimensions"] == [{"Name": "table", "Value": "dev_datalake.replica_address"}]
     assert horizon["AlarmDescription"].startswith("late: ")
 
 
 def test_the_dashboard_shows_the_oldest_transaction_and_no_connector(alone: Synthesized) -> None:
-    [body] = [
-        str(found["Properties"]["DashboardBody"])
-        for found in alone.resources("monitoring", "AWS::CloudWatch::Dashboard").values()
-    ]
+    body = dashboard(alone)
     assert "source of pagilaquery: oldest open transaction (s)" in body
     assert "AWS/KafkaConnect" not in body
     assert [part for part in ("slot", "landing of", "topic of") if f'"title":"{part}' in body] == []

@@ -1,8 +1,7 @@
 """QuickSight as code: who sees what, the role that it queries with, and a definition with valid references."""
 
-import copy
 import dataclasses
-from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import botocore.session
@@ -11,16 +10,14 @@ from botocore.validate import ParamValidator
 
 from analytics.dashboard import COLUMNS
 from settings.environment import Environment
-from stacks.gate import review
-from stacks.gate.template import Finding
 from tests.stacks.conftest import Synthesized
 from tests.stacks.environments import ANALYSTS, READER
+from tests.stacks.gate.changed import Changed, Mutation, append, cases, errors, set_
 
 if TYPE_CHECKING:
     from aws_cdk.assertions import Template
 
 pytestmark = pytest.mark.synth
-STACK = "dev-cdc-lake-analytics"
 QUICKSIGHT = "AWS::QuickSight::"
 KINDS = ("Analysis", "Dashboard", "DataSet", "DataSource")
 
@@ -40,19 +37,7 @@ def analytics_alone(environment: Environment) -> "Template":
     from stacks.lake import LakeStack
 
     app = App(context=_context(environment), analytics_reporting=False)
-    lake = LakeStack(app, "lake", environment=environment)
-    return Template.from_stack(AnalyticsStack(app, "analytics", environment=environment, lake=lake))
-
-
-def found_in(environment: Synthesized, change: Callable[[dict[str, Any]], Any] | None = None) -> list[Finding]:
-    """The gate's findings on changed templates."""
-    from operate.review.findings import facts
-
-    templates = copy.deepcopy(environment.synthesis.templates)
-    if change:
-        change({each["Type"].rpartition("::")[2]: each for each in templates[STACK]["Resources"].values()})
-    findings = review(templates, facts(environment.settings), environment.synthesis.accepted)
-    return [finding for finding in findings if finding.level == "error"]
+    return Template.from_stack(AnalyticsStack(app, environment, LakeStack(app, environment)))
 
 
 def test_quicksight_asks_by_a_role_of_its_own_with_the_rights_of_an_analyst(many: Synthesized) -> None:
@@ -61,22 +46,17 @@ def test_quicksight_asks_by_a_role_of_its_own_with_the_rights_of_an_analyst(many
     assert source == {"RoleArn": {"Fn::GetAtt": [name, "Arn"]}, "WorkGroup": {"Ref": "Athena"}}
     trusted = [each["Principal"] for each in role["Properties"]["AssumeRolePolicyDocument"]["Statement"]]
     assert trusted == [{"Service": "quicksight.amazonaws.com"}]
-    [own] = many.resources("analytics", "AWS::IAM::Policy").values()
-    [analysts] = [
-        each
-        for each in many.resources("analytics", "AWS::IAM::ManagedPolicy").values()
-        if each["Properties"]["ManagedPolicyName"] == "dev-cdc-lake-analyst"
-    ]
-    assert own["Properties"]["PolicyDocument"] == analysts["Properties"]["PolicyDocument"]
+    [own] = many.properties("analytics", "AWS::IAM::Policy")
+    policies = {each["ManagedPolicyName"]: each for each in many.properties("analytics", POLICY)}
+    assert own["PolicyDocument"] == policies["dev-cdc-lake-analyst"]["PolicyDocument"]
 
 
 def test_the_data_set_is_the_order_items_query_with_its_columns(many: Synthesized) -> None:
     data_set = one(many, "DataSet")
     assert "LogicalTableMap" not in data_set
     [table] = [each["CustomSql"] for each in data_set["PhysicalTableMap"].values()]
-    queries = many.resources("analytics", "AWS::Athena::NamedQuery").values()
-    [named] = [each["Properties"] for each in queries if each["Properties"]["Name"].endswith("-order_items")]
-    assert table["SqlQuery"] == named["QueryString"]
+    queries = {each["Name"]: each["QueryString"] for each in many.properties("analytics", "AWS::Athena::NamedQuery")}
+    assert table["SqlQuery"] == queries["dev-cdc-lake-order_items"]
     assert {each["Name"]: each["Type"] for each in table["Columns"]} == COLUMNS
 
 
@@ -106,26 +86,22 @@ def test_spice_is_refreshed_and_a_direct_query_is_not(many: Synthesized, dev: Sy
     [data_set] = direct.find_resources(f"{QUICKSIGHT}DataSet").values()
     assert data_set["Properties"]["ImportMode"] == "DIRECT_QUERY"
     assert direct.find_resources(f"{QUICKSIGHT}RefreshSchedule") == {}
-    for stack in ("analytics", "processing"):
-        assert dev.resources(stack, "AWS::LakeFormation::PrincipalPermissions") == {}
+    assert dev.everywhere(GRANTS) == []
 
 
 def test_lake_formation_lets_the_readers_and_quicksights_role_read(many: Synthesized) -> None:
-    grants = many.resources("analytics", "AWS::LakeFormation::PrincipalPermissions").values()
-    found = {
-        (str(each["Properties"]["Principal"]["DataLakePrincipalIdentifier"]), *each["Properties"]["Permissions"])
-        for each in grants
-    }
+    grants = many.properties("analytics", GRANTS)
+    found = {(str(each["Principal"]["DataLakePrincipalIdentifier"]), *each["Permissions"]) for each in grants}
     [role] = many.resources("analytics", "AWS::IAM::Role")
     role_arn = str({"Fn::GetAtt": [role, "Arn"]})
     assert found == {(who, *what) for who in (READER, role_arn) for what in (("DESCRIBE",), ("DESCRIBE", "SELECT"))}
-    assert all(each["Properties"]["PermissionsWithGrantOption"] == [] for each in grants)
+    assert all(each["PermissionsWithGrantOption"] == [] for each in grants)
 
 
 def test_lake_formation_lets_the_jobs_make_and_keep_tables_before_they_start(many: Synthesized) -> None:
-    grants = many.resources("processing", "AWS::LakeFormation::PrincipalPermissions")
-    [profile] = many.resources("processing", "AWS::IAM::InstanceProfile").values()
-    [nodes] = (each["Ref"] for each in profile["Properties"]["Roles"])
+    grants = many.resources("processing", GRANTS)
+    [profile] = many.properties("processing", "AWS::IAM::InstanceProfile")
+    [nodes] = (each["Ref"] for each in profile["Roles"])
     found = [each["Properties"] for each in grants.values()]
     assert {str(each["Principal"]["DataLakePrincipalIdentifier"]) for each in found} == {
         str({"Fn::GetAtt": [nodes, "Arn"]})
@@ -170,28 +146,22 @@ def test_the_review_says_who_is_granted_what(many: Synthesized) -> None:
 def test_the_review_names_a_user_of_another_namespace_and_what_may_be_handed_on(many: Synthesized) -> None:
     from operate.review.page import page
 
-    templates = copy.deepcopy(many.synthesis.templates)
-    resources = {each["Type"].rpartition("::")[2]: each for each in templates[STACK]["Resources"].values()}
+    changed = Changed(many)
     user = "arn:aws:quicksight:us-east-1:111111111111:user/partners/bob"
-    resources["Dashboard"]["Properties"]["Permissions"][0]["Principal"] = user
-    grant(resources)["PermissionsWithGrantOption"] = ["SELECT"]
-    changed = dataclasses.replace(many.synthesis, templates=templates)
-    found = page(many.settings, changed, []).let_in
+    set_here(DASHBOARD, "Permissions/0/Principal", user)(changed)
+    set_here(GRANTS, "PermissionsWithGrantOption", ["SELECT"])(changed)
+    found = page(many.settings, dataclasses.replace(many.synthesis, templates=changed.templates), []).let_in
     assert [each.where for each in found if each.who == "QuickSight's user bob in partners"] == [
         "analytics/QuickSight/Dashboard"
     ]
     assert [each.actions[-1] for each in found if each.actions[-1].startswith("may")] == ["may grant others: select"]
 
 
-# CloudFormation's names of what QuickSight's API takes under others.
-OPERATIONS = {kind: f"Create{kind}" for kind in KINDS}
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_handed_over_has_the_shape_of_quicksights_api(many: Synthesized, kind: str) -> None:
     model = botocore.session.get_session().get_service_model("quicksight")
     properties = literal(one(many, kind))
-    expected = model.operation_model(OPERATIONS[kind]).input_shape
+    expected = model.operation_model(f"Create{kind}").input_shape
     assert expected is not None
     report = ParamValidator().validate(properties, expected)
     assert not report.has_errors(), report.generate_report()
@@ -206,72 +176,41 @@ def literal(value: Any) -> Any:
     return [literal(inner) for inner in value] if isinstance(value, list) else value
 
 
-def definition(resources: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = resources["Dashboard"]["Properties"]["Definition"]
-    return found
-
-
-def athena(resources: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = resources["WorkGroup"]["Properties"]["WorkGroupConfiguration"]
-    return found
-
-
-def permission(resources: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = resources["Dashboard"]["Properties"]["Permissions"][0]
-    return found
-
-
-def grant(resources: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = resources["PrincipalPermissions"]["Properties"]
-    return found
-
-
-MUTATIONS: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
-    "a data set of somebody else's": (
-        "dashboard-sound",
-        lambda r: definition(r)["DataSetIdentifierDeclarations"][0].update(
-            DataSetArn="arn:aws:quicksight:x:y:dataset/z"
+DASHBOARD, WORKGROUP = f"{QUICKSIGHT}Dashboard", "AWS::Athena::WorkGroup"
+GRANTS, POLICY = "AWS::LakeFormation::PrincipalPermissions", "AWS::IAM::ManagedPolicy"
+RESULTS = "WorkGroupConfiguration/ResultConfiguration"
+OTHERS = {"Effect": "Allow", "Action": "s3:DeleteObject", "Resource": "arn:aws:s3:::x/*"}
+set_here, append_here = partial(set_, "analytics"), partial(append, "analytics")
+REFUSED_BY: dict[str, dict[str, Mutation]] = {
+    "dashboard-sound": {
+        "a data set of somebody else's": set_here(
+            DASHBOARD, "Definition/DataSetIdentifierDeclarations/0/DataSetArn", "arn:aws:quicksight:x:y:dataset/z"
         ),
-    ),
-    "an IAM role as the principal": ("dashboard-sound", lambda r: permission(r).update(Principal=READER)),
-    "an action of another kind": (
-        "dashboard-sound",
-        lambda r: permission(r)["Actions"].append("quicksight:QueryAnalysis"),
-    ),
-    "shared by link": (
-        "dashboard-sound",
-        lambda r: r["Dashboard"]["Properties"].update(LinkSharingConfiguration={"x": 1}),
-    ),
-    "asks as the account": (
-        "dashboard-sound",
-        lambda r: r["DataSource"]["Properties"]["DataSourceParameters"]["AthenaParameters"].pop("RoleArn"),
-    ),
-    "with a password": ("dashboard-sound", lambda r: r["DataSource"]["Properties"].update(Credentials={"x": 1})),
-    "results where clients say": ("data-closed", lambda r: athena(r).update(EnforceWorkGroupConfiguration=False)),
-    "results in plain text": ("data-closed", lambda r: athena(r)["ResultConfiguration"].pop("EncryptionConfiguration")),
-    "results in another account": (
-        "data-closed",
-        lambda r: athena(r)["ResultConfiguration"].update(ExpectedBucketOwner="999999999999"),
-    ),
-    "queries without a limit": ("data-closed", lambda r: athena(r).pop("BytesScannedCutoffPerQuery")),
-    "readers that write": ("rights-of-readers", lambda r: grant(r)["Permissions"].append("INSERT")),
-    "readers that keep tables": ("rights-of-readers", lambda r: grant(r)["Permissions"].append("ALL")),
-    "readers that grant": ("rights-of-readers", lambda r: grant(r).update(PermissionsWithGrantOption=["SELECT"])),
-    "a reader of another account": (
-        "rights-of-readers",
-        lambda r: grant(r)["Principal"].update(DataLakePrincipalIdentifier="999999999999"),
-    ),
-    "a policy with more": (
-        "rights-accepted",
-        lambda r: r["ManagedPolicy"]["Properties"]["PolicyDocument"]["Statement"].append(
-            {"Effect": "Allow", "Action": "s3:DeleteObject", "Resource": "arn:aws:s3:::x/*"}
+        "an IAM role as the principal": set_here(DASHBOARD, "Permissions/0/Principal", READER),
+        "an action of another kind": append_here(DASHBOARD, "Permissions/0/Actions", "quicksight:QueryAnalysis"),
+        "shared by link": set_here(DASHBOARD, "LinkSharingConfiguration", {"x": 1}),
+        "asks as the account": set_here(
+            f"{QUICKSIGHT}DataSource", "DataSourceParameters/AthenaParameters/RoleArn", None
         ),
-    ),
-    "a policy that somebody has": ("rights-of-roles", lambda r: r["ManagedPolicy"]["Properties"].update(Users=["eve"])),
+        "with a password": set_here(f"{QUICKSIGHT}DataSource", "Credentials", {"x": 1}),
+    },
+    "data-closed": {
+        "results where clients say": set_here(WORKGROUP, "WorkGroupConfiguration/EnforceWorkGroupConfiguration", False),
+        "results in plain text": set_here(WORKGROUP, f"{RESULTS}/EncryptionConfiguration", None),
+        "results in another account": set_here(WORKGROUP, f"{RESULTS}/ExpectedBucketOwner", "999999999999"),
+        "queries without a limit": set_here(WORKGROUP, "WorkGroupConfiguration/BytesScannedCutoffPerQuery", None),
+    },
+    "rights-of-readers": {
+        "readers that write": append_here(GRANTS, "Permissions", "INSERT"),
+        "readers that keep tables": append_here(GRANTS, "Permissions", "ALL"),
+        "readers that grant": set_here(GRANTS, "PermissionsWithGrantOption", ["SELECT"]),
+        "a reader of another account": set_here(GRANTS, "Principal/DataLakePrincipalIdentifier", "999999999999"),
+    },
+    "rights-accepted": {"a policy with more": append_here(POLICY, "PolicyDocument/Statement", OTHERS)},
+    "rights-of-roles": {"a policy that somebody has": set_here(POLICY, "Users", ["eve"])},
 }
 
 
-@pytest.mark.parametrize("name", MUTATIONS)
-def test_the_gate_refuses(many: Synthesized, name: str) -> None:
-    rule, change = MUTATIONS[name]
-    assert rule in {finding.rule for finding in found_in(many, change)}, name
+@pytest.mark.parametrize(("rule", "mutate"), cases(REFUSED_BY))
+def test_the_gate_refuses(many: Synthesized, rule: str, mutate: Mutation) -> None:
+    assert rule in {finding.rule for finding in errors(many, mutate)}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from settings.environment import Environment
-from settings.load import ENVIRONMENTS, EnvironmentFileError, load
+from settings.load import ENVIRONMENTS, load
 from tests.cases import long
 
 SNAPSHOT = 'snapshot = "rds:prod-cdc-lake-2026-11-20-03-05"'
@@ -18,11 +18,11 @@ RESTORING = ("SnapshotIdentifier", "SourceDBClusterIdentifier", "RestoreToTime",
 INHERITED = ("MasterUsername", "MasterUserPassword", "DatabaseName", "StorageEncrypted", "KmsKeyId")
 
 
-def restoring(folder: Path, lines: str, *, name: str = "prod") -> Environment:
-    """That environment with a section [database.restore] of these lines."""
-    text = (ENVIRONMENTS / f"{name}.toml").read_text()
-    (folder / f"{name}.toml").write_text(f"{text}\n[database.restore]\n{lines}\n")
-    return load(name, folder)
+def restoring(folder: Path, lines: str) -> Environment:
+    """prod with a section [database.restore] of these lines."""
+    text = (ENVIRONMENTS / "prod.toml").read_text()
+    (folder / "prod.toml").write_text(f'{text}\n[database.restore]\nname = "r1"\n{lines}\n')
+    return load("prod", folder)
 
 
 @pytest.mark.parametrize(
@@ -35,43 +35,8 @@ def restoring(folder: Path, lines: str, *, name: str = "prod") -> Environment:
     ],
 )
 def test_a_restored_cluster_has_a_name_of_its_own(tmp_path: Path, lines: str) -> None:
-    assert restoring(tmp_path, f'name = "r1"\n{lines}').database_cluster == "prod-cdc-lake-r1"
+    assert restoring(tmp_path, lines).database_cluster == "prod-cdc-lake-r1"
     assert load("prod").database_cluster == "prod-cdc-lake"
-
-
-@pytest.mark.parametrize(
-    ("lines", "reason"),
-    [
-        (SNAPSHOT, "database.restore.name: is missing"),
-        (f'name = "R_1"\n{SNAPSHOT}', "database.restore.name: String should match pattern"),
-        ('name = "r1"', "database.restore: name what to restore: either `snapshot`, or `cluster`"),
-        (
-            f'name = "r1"\n{SNAPSHOT}\n{POINT}',
-            "database.restore: name what to restore: either `snapshot`, or `cluster`",
-        ),
-        (f'name = "r1"\n{SNAPSHOT}\ntime = "2026-11-21T10:30:00Z"', "database.restore.time: goes with `cluster`"),
-        ('name = "r1"\ncluster = "prod-cdc-lake-r1"', "database.restore.name: prod-cdc-lake-r1 can't be restored from"),
-        ('name = "r1"\ncluster = "prod--lake"', "database.restore.cluster: must be a cluster's identifier, or its ARN"),
-        ('name = "r1"\nsnapshot = "a b"', "database.restore.snapshot: must be a cluster snapshot's identifier"),
-        (
-            'name = "r1"\nsnapshot = "arn:aws:rds:eu-west-1:222222222222:cluster-snapshot:x"',
-            "database.restore.snapshot: is of another region: copy it to ap-southeast-2 first",
-        ),
-        (
-            'name = "r1"\ncluster = "prod-cdc-lake"\ntime = "2026-13-21T10:30:00Z"',
-            "database.restore.time: must be a moment in UTC such as 2026-11-21T10:30:00Z",
-        ),
-    ],
-)
-def test_what_cant_be_restored_is_refused(tmp_path: Path, lines: str, reason: str) -> None:
-    with pytest.raises(EnvironmentFileError) as error:
-        restoring(tmp_path, lines)
-    assert str(error.value).startswith(f"{tmp_path.name}/prod.toml: {reason}")
-
-
-def test_sample_data_goes_into_a_new_database_only(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentFileError, match=r"database\.sample_data: a restored database has its own data"):
-        restoring(tmp_path, f'name = "r1"\n{SNAPSHOT}', name="dev")
 
 
 def resources(environment: Environment) -> dict[str, Any]:
@@ -84,8 +49,7 @@ def resources(environment: Environment) -> dict[str, Any]:
     from stacks.network import NetworkStack
 
     app = App(context=_context(environment), analytics_reporting=False)
-    network = NetworkStack(app, "network", environment=environment)
-    stack = DatabaseStack(app, "database", environment=environment, vpc=network.vpc, vpn_access=network.vpn_access)
+    stack = DatabaseStack(app, environment, NetworkStack(app, environment))
     found: dict[str, Any] = Template.from_stack(stack).to_json()["Resources"]
     return found
 
@@ -109,7 +73,7 @@ def of_type(found: dict[str, Any], type_: str) -> list[dict[str, Any]]:
 def test_a_restored_cluster_inherits_and_gets_its_password_from_the_preparation(
     tmp_path: Path, lines: str, origin: dict[str, Any]
 ) -> None:
-    found = resources(restoring(tmp_path, f'name = "r1"\n{lines}'))
+    found = resources(restoring(tmp_path, lines))
     [cluster] = of_type(found, "AWS::RDS::DBCluster")
     assert cluster["DBClusterIdentifier"] == "prod-cdc-lake-r1"
     assert {key: cluster[key] for key in (*RESTORING, *INHERITED) if key in cluster} == origin

@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from operate.review.words import RULES
 from stacks.gate.template import Finding
 from tests.browser.viewer import SCREENS, viewing
 from tests.stacks.conftest import Synthesized
-from tests.stacks.gate.changed import Changed, port
+from tests.stacks.gate.changed import Changed, Mutation, allow, let_in, open_, port, set_
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -53,8 +52,8 @@ def prod_page(prod: Synthesized) -> Page:
     return page(prod.settings, prod.synthesis, [])
 
 
-def changed_page(prod: Synthesized, mutate: Callable[[Changed], object]) -> Page:
-    changed = Changed(prod.synthesis.templates)
+def changed_page(prod: Synthesized, mutate: Mutation) -> Page:
+    changed = Changed(prod)
     mutate(changed)
     return page(prod.settings, dataclasses.replace(prod.synthesis, templates=changed.templates), [])
 
@@ -163,26 +162,18 @@ def test_every_secret_holder_of_data_and_custom_resource_is_on_the_page(environm
     assert all(secret.readers for secret in read.secrets)
     buckets = [each for each in read.holdings if each.what.startswith("S3 bucket")]
     assert len(buckets) == found.count("AWS::S3::Bucket")
-    assert {f"Custom::{kind.type}" for kind in read.custom} == {
-        type_ for type_ in found if type_.startswith("Custom::")
-    }
+    assert {f"Custom::{kind.type}" for kind in read.custom} == {each for each in found if each.startswith("Custom::")}
     assert [kind.type for kind in read.custom if not kind.about] == []
 
 
 def test_cdks_framework_is_one_line_and_no_role_is_lost(environment: Synthesized, read: Page, html: str) -> None:
-    roles = sum(
-        resource["Type"] == "AWS::IAM::Role"
-        for template in environment.synthesis.templates.values()
-        for resource in template["Resources"].values()
-    )
+    roles = len(environment.everywhere("AWS::IAM::Role"))
     # Each provider's three functions and its state machine.
     assert read.roles.framework % 4 == 0
     assert read.roles.framework > 20
     assert f"{read.roles.framework} roles that may call" in html
-    assert (
-        sum(len(re.split(" and ", name)) for role in read.roles.roles for name in role.names) + read.roles.framework
-        == roles
-    )
+    named = sum(len(re.split(" and ", name)) for role in read.roles.roles for name in role.names)
+    assert named + read.roles.framework == roles
 
 
 def test_production_keeps_what_dev_deletes(dev: Synthesized, prod: Synthesized) -> None:
@@ -195,32 +186,28 @@ def test_production_keeps_what_dev_deletes(dev: Synthesized, prod: Synthesized) 
     assert data & kept["dev"] == set()
 
 
-def forgotten(role: str, type_: str, beginning: str, key: str) -> Callable[[Changed], object]:
-    return lambda changed: changed.properties(role, type_, beginning).pop(key)
-
-
 @pytest.mark.parametrize(
     ("question", "mutate", "answer"),
     [
         (
             "Without encryption or a retention",
-            forgotten("lake", "AWS::S3::Bucket", "Landing", "LifecycleConfiguration"),
+            set_("lake", "AWS::S3::Bucket", "LifecycleConfiguration", None, "Landing"),
             "lake/Landing: no retention",
         ),
         (
             "Without encryption or a retention",
-            forgotten("database", "AWS::RDS::DBCluster", "", "StorageEncrypted"),
+            set_("database", "AWS::RDS::DBCluster", "StorageEncrypted", None),
             "database/Database: no encryption",
         ),
         (
             "Looked up at the deployment",
-            lambda changed: changed.properties("vpn", "AWS::EC2::Instance").update(ImageId="ami-0123456789abcdef0"),
+            set_("vpn", "AWS::EC2::Instance", "ImageId", "ami-0123456789abcdef0"),
             "nothing",
         ),
     ],
 )
 def test_a_dangerous_change_is_in_the_verdict(
-    prod: Synthesized, prod_page: Page, question: str, mutate: Callable[[Changed], object], answer: str
+    prod: Synthesized, prod_page: Page, question: str, mutate: Mutation, answer: str
 ) -> None:
     assert dict(changed_page(prod, mutate).verdict.rows)[question] == (answer,)
     assert dict(prod_page.verdict.rows)[question] != (answer,)
@@ -232,9 +219,7 @@ def test_an_image_that_is_looked_up_on_the_day_is_in_the_verdict(prod_page: Page
 
 
 def test_an_opened_port_is_in_verdict_drawing_and_tables(prod: Synthesized) -> None:
-    found = changed_page(
-        prod, lambda changed: changed.open("database", "DatabaseAccess", port(5432, CidrIp="8.8.0.0/16"))
-    )
+    found = changed_page(prod, open_("database", "DatabaseAccess", port(5432, CidrIp="8.8.0.0/16")))
     assert "database/Database: TCP 5432, from 8.8.0.0/16" in dict(found.verdict.rows)["Open to the internet"]
     assert '8.8.0.0/16"' in render(found, "md")
     text = render(found, "html")
@@ -243,18 +228,17 @@ def test_an_opened_port_is_in_verdict_drawing_and_tables(prod: Synthesized) -> N
 
 
 def test_a_wildcard_shows_first_with_nobody_having_accepted_it(prod: Synthesized, prod_page: Page) -> None:
-    found = changed_page(prod, lambda changed: changed.allow("processing", "RolesNodes", "s3:GetObject"))
+    found = changed_page(prod, allow("processing", "RolesNodes", "s3:GetObject"))
     (wide,) = (each for each in found.roles.everything if not each.reason)
     assert wide.who == ("processing/Roles/Nodes",)
     assert wide.rights[0].sentence == "S3: reads — on everything (*)"
-    before = prod_page
-    (row, row_before) = (dict(each.verdict.rows)["Wildcards in rights"] for each in (found, before))
+    row, row_before = (dict(each.verdict.rows)["Wildcards in rights"] for each in (found, prod_page))
     assert row != row_before
 
 
 def test_a_framework_role_that_may_more_is_shown_as_any_other(prod: Synthesized, prod_page: Page) -> None:
     role = "TopicsProviderFrameworkframeworkonEvent"
-    found = changed_page(prod, lambda changed: changed.allow("connectors", role, "iam:PassRole"))
+    found = changed_page(prod, allow("connectors", role, "iam:PassRole"))
     assert found.roles.framework == prod_page.roles.framework - 1
     assert any("IAM: pass role" in right.words for wide in found.roles.everything for right in wide.rights)
 
@@ -284,7 +268,7 @@ def test_a_removed_deletion_policy_is_in_the_verdict(
 )
 def test_a_new_reader_of_a_secret_is_beside_it(prod: Synthesized, resource: object) -> None:
     reads = "secretsmanager:GetSecretValue"
-    found = changed_page(prod, lambda changed: changed.allow("database", "ProtectionOnEventRole", reads, resource))
+    found = changed_page(prod, allow("database", "ProtectionOnEventRole", reads, resource))
     (secret,) = (each for each in found.secrets if each.name == "database/ConnectorSecret")
     assert any(reader.startswith("database/Protection/") for reader in secret.readers)
 
@@ -298,25 +282,17 @@ def test_a_reader_from_another_stack_is_found_and_one_of_another_secret_is_not(p
 
 
 def test_who_is_let_in_by_a_resources_policy_shows(prod: Synthesized, prod_page: Page) -> None:
-    def let_in(changed: Changed) -> None:
-        changed.let_in(
-            "monitoring", "AWS::KMS::Key", "KeyPolicy", {"AWS": "arn:aws:iam::999999999999:root"}, "kms:Decrypt"
-        )
-
+    stranger = {"AWS": "arn:aws:iam::999999999999:root"}
+    found = changed_page(prod, let_in("monitoring", "AWS::KMS::Key", "KeyPolicy", stranger, "kms:Decrypt"))
     assert "iam root" not in render(prod_page, "md")
-    (who,) = (each for each in changed_page(prod, let_in).let_in if "999999999999" in each.who)
+    (who,) = (each for each in found.let_in if "999999999999" in each.who)
     assert (who.where, who.actions, who.conditions) == ("monitoring/TopicKey", ("KMS: decrypt",), ())
 
 
 def test_findings_are_told_by_name_and_say_no(prod: Synthesized) -> None:
     logical_id = next(iter(prod.resources("streaming", "AWS::EC2::SecurityGroup")))
-    finding = Finding(
-        rule="no-open-ports",
-        level="error",
-        stack="prod-cdc-lake-streaming",
-        resource=logical_id,
-        message=f"{logical_id}: open",
-    )
+    stack, message = "prod-cdc-lake-streaming", f"{logical_id}: open"
+    finding = Finding(rule="no-open-ports", level="error", stack=stack, resource=logical_id, message=message)
     read = page(prod.settings, prod.synthesis, [finding], changes=["adds a bucket"])
     (found,) = read.verdict.findings
     assert (found.resource, found.message) == ("streaming/BrokerAccess", "streaming/BrokerAccess: open")
@@ -328,8 +304,8 @@ def test_findings_are_told_by_name_and_say_no(prod: Synthesized) -> None:
 
 
 def test_changes_against_the_snapshot_that_a_person_decides_are_in_the_verdict(prod: Synthesized) -> None:
-    changed = Changed(prod.synthesis.templates)
-    changed.open("database", "DatabaseAccess", port(5432, CidrIp="8.8.0.0/16"))
+    changed = Changed(prod)
+    open_("database", "DatabaseAccess", port(5432, CidrIp="8.8.0.0/16"))(changed)
     mutated = dataclasses.replace(prod.synthesis, templates=changed.templates)
     assert changes(prod.settings, prod.synthesis) == ("no changes",)
     (counts, line, *_) = changes(prod.settings, mutated)
@@ -344,11 +320,9 @@ def test_an_environment_without_a_snapshot_is_reviewed_nevertheless(prod: Synthe
 
 
 def test_what_is_written_in_a_template_is_text_on_the_page(prod: Synthesized) -> None:
-    def describe(changed: Changed) -> None:
-        group = changed.properties("streaming", "AWS::EC2::SecurityGroup", "BrokerAccess")
-        group["GroupDescription"] = "<script>alert(1)</script> | x"
-
-    found = changed_page(prod, describe)
+    text = "<script>alert(1)</script> | x"
+    group = ("AWS::EC2::SecurityGroup", "GroupDescription", text, "BrokerAccess")
+    found = changed_page(prod, set_("streaming", *group))
     assert "<script" not in render(found, "html")
     assert "\\<script\\>alert(1)\\</script\\> \\| x" in render(found, "md")
 

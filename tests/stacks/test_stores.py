@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -21,15 +20,13 @@ DATABASE = "database"
 def test_prods_database_is_protected_when_all_else_is_there(dev: Synthesized, prod: Synthesized) -> None:
     """Protected earlier, a failed first deployment couldn't be rolled back: the remaining name would block the next."""
     assert dev.resources(DATABASE, "Custom::ProtectedDatabase") == {}
-    ((logical_id, protected),) = prod.resources(DATABASE, "Custom::ProtectedDatabase").items()
-    request = request_of(protected)
-    assert request is not None
-    assert set(request) == {"clusterIdentifier"}
+    [(logical_id, protected)] = prod.resources(DATABASE, "Custom::ProtectedDatabase").items()
+    assert set(request_of(protected) or {}) == {"clusterIdentifier"}
     assert prod.resources(DATABASE, "Custom::PreparedSource").keys() < set(protected["DependsOn"])
     assert prod.resources(DATABASE, "AWS::RDS::DBInstance").keys() < set(protected["DependsOn"])
     waiting = [
         name
-        for name, resource in prod[DATABASE].to_json()["Resources"].items()
+        for name, resource in prod[DATABASE]["Resources"].items()
         if logical_id in json.dumps(resource.get("DependsOn", []))
     ]
     assert waiting == []
@@ -71,38 +68,33 @@ def test_brokers_and_both_connectors_agree_on_the_largest_event(environment: Syn
     [configuration] = environment.properties("streaming", "AWS::MSK::Configuration")
     lines = set(configuration["ServerProperties"].splitlines())
     assert {f"{key}={value}" for key, value in limits.broker.items()} <= lines
-    connectors = {
-        request["connectorName"].rpartition("-")[2]: request["connectorConfiguration"]
-        for request in environment.requests("connectors", "Custom::Connector").values()
-    }
-    assert connectors["source"]["producer.override.max.request.size"] == str(limits.request_bytes)
-    assert connectors["sink"]["consumer.override.max.partition.fetch.bytes"] == str(limits.message_bytes)
+    name = f"{environment.settings.prefix}-orders"
+    source, sink = (environment.connectors()[f"{name}-{role}"]["connectorConfiguration"] for role in ("source", "sink"))
+    assert source["producer.override.max.request.size"] == str(limits.request_bytes)
+    assert sink["consumer.override.max.partition.fetch.bytes"] == str(limits.message_bytes)
 
 
 KEPT = "RetainExceptOnCreate"
 
 
-def resources(environment: Synthesized) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Every resource with its stack's role and its logical id."""
-    for role, template in environment.by_role.items():
-        for logical_id, resource in template.to_json()["Resources"].items():
-            yield role, logical_id, resource
+def resources(environment: Synthesized) -> list[dict[str, Any]]:
+    return [each for template in environment.by_role.values() for each in template["Resources"].values()]
 
 
 def test_prod_keeps_what_holds_data_but_not_from_a_creation_that_failed(dev: Synthesized, prod: Synthesized) -> None:
     """If kept under its fixed name, it would block every further attempt."""
-    policies = Counter(resource.get("DeletionPolicy", "Delete") for _, _, resource in resources(prod))
+    policies = Counter(each.get("DeletionPolicy", "Delete") for each in resources(prod))
     assert policies.keys() == {"Delete", KEPT}
     assert policies[KEPT] > 20
-    kept = [(role, name, r) for role, name, r in resources(prod) if r.get("DeletionPolicy") == KEPT]
-    assert [(role, name) for role, name, resource in kept if resource["UpdateReplacePolicy"] != "Retain"] == []
-    assert {resource.get("DeletionPolicy", "Delete") for _, _, resource in resources(dev)} == {"Delete"}
+    kept = [each for each in resources(prod) if each.get("DeletionPolicy") == KEPT]
+    assert [each for each in kept if each["UpdateReplacePolicy"] != "Retain"] == []
+    assert {each.get("DeletionPolicy", "Delete") for each in resources(dev)} == {"Delete"}
 
 
 def test_what_is_kept_needs_nothing_that_goes(prod: Synthesized) -> None:
     """A kept cluster in a deleted group could neither be deleted nor be imported into a new stack alone."""
     for role, template in prod.by_role.items():
-        found = template.to_json()["Resources"]
+        found = template["Resources"]
         kept = {name for name, resource in found.items() if resource.get("DeletionPolicy") == KEPT}
         for name in kept:
             needed = {other for other in found if f'"{other}"' in json.dumps(found[name])}

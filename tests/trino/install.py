@@ -19,7 +19,7 @@ from local.setup.jars import unpack
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "trino"
-REQUIREMENTS = ROOT / "requirements-trino.txt"
+REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 PLUGINS = ("hive", "hudi")
 
 

@@ -14,6 +14,7 @@ import urllib.parse
 import urllib.request
 import zoneinfo
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,24 +60,23 @@ class TrinoError(RuntimeError):
     """A statement failed; Trino's own words."""
 
 
+@dataclass
 class Trino:
-    """The server whose files are in `folder`."""
+    """The server whose files are in `folder`; `glue` and `s3` are the catalogs' endpoints."""
 
-    name = "trino"
-
-    def __init__(self, folder: Path, installed: Installed, *, port: int, glue: str, s3: str) -> None:
-        self._folder = folder
-        self._installed = installed
-        self._port = port
-        self._glue = glue
-        self._s3 = s3
+    folder: Path
+    installed: Installed
+    port: int
+    glue: str
+    s3: str
+    name: str = "trino"
 
     @property
     def endpoint(self) -> str:
-        return f"http://{HOST}:{self._port}"
+        return f"http://{HOST}:{self.port}"
 
     def prepare(self) -> Command:
-        catalogues = self._folder / "catalogues"
+        catalogues = self.folder / "catalogues"
         catalogues.mkdir(parents=True)
         write_properties(catalogues / "hudi.properties", {"connector.name": "hudi", **self._storage()})
         hive = {
@@ -94,12 +94,12 @@ class Trino:
             "node.internal-address": HOST,
             "coordinator": "true",
             "node-scheduler.include-coordinator": "true",
-            "http-server.http.port": str(self._port),
+            "http-server.http.port": str(self.port),
             "discovery.uri": self.endpoint,
             "catalog.config-dir": str(catalogues),
         }
-        write_properties(self._folder / "config.properties", settings)
-        return Command(argv=self._argv(), folder=self._folder)
+        write_properties(self.folder / "config.properties", settings)
+        return Command(argv=self._argv(), folder=self.folder)
 
     def ready(self) -> bool:
         try:
@@ -132,7 +132,7 @@ class Trino:
         options = {
             "config": "config.properties",
             "node.id": "tests",
-            "plugin.dir": str(self._installed.server / "plugin"),
+            "plugin.dir": str(self.installed.server / "plugin"),
             "log.enable-console": "true",
             "file.encoding": "UTF-8",
             # To measure objects, JOL tries to attach a debugger to its own JVM, and fails seconds later.
@@ -140,25 +140,25 @@ class Trino:
             "jol.skipHotspotSAAttach": "true",
         }
         return [
-            str(self._installed.java),
+            str(self.installed.java),
             f"-Xmx{HEAP_MB}m",
             "-XX:+ExitOnOutOfMemoryError",
             "-XX:-UsePerfData",
             *(f"-D{name}={value}" for name, value in options.items()),
-            *("-cp", f"{self._installed.server}/lib/*", "io.trino.server.TrinoServer"),
+            *("-cp", f"{self.installed.server}/lib/*", "io.trino.server.TrinoServer"),
         ]
 
     def _storage(self) -> dict[str, str]:
         return {
             "hive.metastore": "glue",
-            "hive.metastore.glue.endpoint-url": self._glue,
+            "hive.metastore.glue.endpoint-url": self.glue,
             "hive.metastore.glue.region": REGION,
             "hive.metastore.glue.aws-access-key": NO_CREDENTIALS,
             "hive.metastore.glue.aws-secret-key": NO_CREDENTIALS,
             # Moto ignores segments: it gives each of them everything.
             "hive.metastore.glue.partitions-segments": "1",
             "fs.native-s3.enabled": "true",
-            "s3.endpoint": self._s3,
+            "s3.endpoint": self.s3,
             "s3.region": REGION,
             "s3.path-style-access": "true",
             "s3.aws-access-key": NO_CREDENTIALS,

@@ -18,7 +18,7 @@ from analytics.tables import LANDED, QUARANTINE, DeclaredTable
 from contract.lake import DATABASE, LANDING_PREFIX
 from contract.source import OUTBOX_TABLE as TABLE
 from local.look.json_lines import BUCKET, landed, quarantined
-from local.look.lake import Lake, local_s3_options, readable
+from local.look.lake import Lake, local_s3_options, oldest_readable
 from local.query.query import LakeTable, Period, QueriedLake, ask
 from local.query.silver import Silver
 from local.services.aws import S3, Aws
@@ -182,7 +182,7 @@ def _all_values(row: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("query", ASKED, ids=lambda query: str(query.name))
 def test_a_named_query_answers_the_same_in_trino_and_duckdb(copy_on_write: WrittenLake, query: Query) -> None:
-    first = readable(copy_on_write.table).oldest
+    first = oldest_readable(copy_on_write.table)
     by_trino, by_duckdb = sides(copy_on_write, query, since=first)
     assert by_trino == by_duckdb
     # Orders 10248, 10249 and, changed by the second commit, 11077; 11075 is deleted.
@@ -223,7 +223,7 @@ def trinos_answers(trino: Trino) -> dict[str, str]:
 
 def test_trino_shows_of_a_merge_on_read_table_what_is_compacted(tmp_path: Path) -> None:
     with written_lake(tmp_path, "MERGE_ON_READ") as lake:
-        first = readable(lake.table).oldest
+        first = oldest_readable(lake.table)
         orders = next(query for query in QUERIES if query.name == "latest_orders")
         as_it_was, then = sides(lake, orders, since=first, as_of=first)
         assert as_it_was == then

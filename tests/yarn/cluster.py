@@ -7,7 +7,8 @@ import re
 import subprocess
 import urllib.request
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -43,27 +44,23 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
+@dataclass
 class Daemon:
-    """One of Hadoop's own programs; it is ready once its web server answers."""
+    """One of Hadoop's own programs; it is ready once its web server answers, at the port named `http`."""
 
-    def __init__(self, name: str, main: str, *, cluster: "Cluster", http: str, arguments: Sequence[str] = ()) -> None:
-        self.name = name
-        self._main = main
-        self._cluster = cluster
-        self._url = f"http://{HOST}:{cluster.ports[http]}/jmx?qry=none"
-        self._arguments = arguments
+    name: str
+    main: str
+    cluster: "Cluster"
+    http: str
 
     def prepare(self) -> Command:
-        conf = self._cluster.configuration(self.name)
-        return Command(
-            argv=self._cluster.java(conf, self._main, *self._arguments),
-            folder=self._cluster.folder,
-            environment=self._cluster.environment(conf),
-        )
+        cluster, conf = self.cluster, self.cluster.configuration(self.name)
+        argv, environment = cluster.java(conf, self.main), cluster.environment(conf)
+        return Command(argv=argv, folder=cluster.folder, environment=environment)
 
     def ready(self) -> bool:
         try:
-            with _opener.open(self._url, timeout=5):
+            with _opener.open(f"http://{HOST}:{self.cluster.ports[self.http]}/jmx?qry=none", timeout=5):
                 return True
         except OSError:
             return False

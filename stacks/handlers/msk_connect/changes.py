@@ -54,11 +54,21 @@ def differences(
     """
     was_asked = _remembered(_FIELDS, tags.get(ASKED, ""))
     was_shown = _remembered(_IN_PLACE, tags.get(SHOWN, ""))
-    return [
-        field
-        for field in _FIELDS
-        if _differs(field, found, wanted, {} if _operation(field) in done else was_asked, was_shown)
-    ]
+
+    def differs(field: str) -> bool:
+        if field not in was_asked or _operation(field) in done:
+            return not _covers(field, found, wanted)
+        if was_asked[field] != _hash(field, wanted.get(field)):
+            # Someone else may already have set exactly this.
+            return bool(_normal(field, found.get(field)) != _normal(field, wanted.get(field)))
+        if field in FIXED:
+            # It can't have changed since.
+            return False
+        if field in was_shown:
+            return was_shown[field] != _hash(field, found.get(field))
+        return not _covers(field, found, wanted)
+
+    return [field for field in _FIELDS if differs(field)]
 
 
 def described(fields: list[str], found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
@@ -88,26 +98,6 @@ def update(changed: list[str], wanted: Mapping[str, Any]) -> tuple[str, dict[str
 def is_source(wanted: Mapping[str, Any]) -> bool:
     """Whether an offset topic holds its progress; a sink's is in its consumer group."""
     return not {"topics", "topics.regex"} & wanted[CONFIGURATION].keys()
-
-
-def _differs(
-    field: str,
-    found: Mapping[str, Any],
-    wanted: Mapping[str, Any],
-    was_asked: Mapping[str, str],
-    was_shown: Mapping[str, str],
-) -> bool:
-    if field not in was_asked:
-        return not _covers(field, found, wanted)
-    if was_asked[field] != _hash(field, wanted.get(field)):
-        # Someone else may already have set exactly this.
-        return bool(_normal(field, found.get(field)) != _normal(field, wanted.get(field)))
-    if field in FIXED:
-        # It can't have changed since.
-        return False
-    if field in was_shown:
-        return was_shown[field] != _hash(field, found.get(field))
-    return not _covers(field, found, wanted)
 
 
 def _operation(field: str) -> str:
@@ -158,20 +148,20 @@ def _as_text(value: Any) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
 
-def check_offsets(found: Mapping[str, Any], wanted: Mapping[str, Any], changed: list[str], *, anew: bool) -> None:
+def check_offsets(found: Mapping[str, Any], wanted: Mapping[str, Any], changed: list[str], *, recreated: bool) -> None:
     """Raise ResourceError if a change would make a source start over: its offset topic must stay.
 
-    Without an offset topic of its own, a connector's offsets are lost when it is recreated (`anew`). A FAILED connector
-    is recreated anyway: nothing else helps, the slot holds what it hasn't read, and a new snapshot repeats what it has.
+    Without an offset topic of its own, a connector's offsets are lost when it is `recreated`. A FAILED connector is
+    recreated anyway: nothing else helps, the slot holds what it hasn't read, and a new snapshot repeats what it has.
     Offsets of another server are worthless: a source that moves to a restored one has others there
     (docs/decisions/0034).
     """
     if _server(found) != _server(wanted):
         return
-    if not anew and "workerConfiguration" not in changed:
+    if not recreated and "workerConfiguration" not in changed:
         return
     kept, next_one = _offset_topic(found.get("workerConfiguration")), _offset_topic(wanted.get("workerConfiguration"))
-    if kept == next_one and (kept or not anew):
+    if kept == next_one and (kept or not recreated):
         return
     raise ResourceError(
         f"a change of {', '.join(sorted(changed))} would lose the offsets of {found['connectorName']}, which are in "
@@ -184,15 +174,11 @@ def _server(connector: Mapping[str, Any]) -> Any:
     return connector.get("connectorConfiguration", {}).get("database.hostname")
 
 
-def content(arn: str) -> str:
-    """Return the properties file of a worker configuration's latest revision."""
-    described = resource.client().describe_worker_configuration(workerConfigurationArn=arn)
-    return base64.b64decode(described["latestRevision"]["propertiesFileContent"]).decode()
-
-
 def _offset_topic(worker_configuration: Any) -> str:
-    """Return a worker configuration's offset topic; empty if it names none."""
+    """Return the offset topic of a worker configuration's latest revision; empty if it names none."""
     if not worker_configuration:
         return ""
-    lines = content(worker_configuration["workerConfigurationArn"]).splitlines()
+    arn = worker_configuration["workerConfigurationArn"]
+    latest = resource.client().describe_worker_configuration(workerConfigurationArn=arn)["latestRevision"]
+    lines = base64.b64decode(latest["propertiesFileContent"]).decode().splitlines()
     return dict(line.partition("=")[::2] for line in lines).get(OFFSET_TOPIC, "")

@@ -4,28 +4,22 @@ And a connector's operations: those that this request has begun, and whether any
 own by the recorded ARNs. If an answer was lost, it is the newest of its type since then.
 """
 
-import contextlib
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from contract.tags import FORMER_OWNER, OWNER
 from stacks.handlers import framework, journal
 from stacks.handlers.framework import Event, Progress, ResourceError, Waiting
 from stacks.handlers.life_cycle import Found, Resource
 
-if TYPE_CHECKING:
-    from mypy_boto3_kafkaconnect import KafkaConnectClient
-
 # How long to retry a deletion that the service refuses for no transient reason.
 REFUSED_SECONDS = 600
 _UNDER_WAY = ("PENDING", "UPDATE_IN_PROGRESS", "ROLLBACK_IN_PROGRESS", "RESTART_IN_PROGRESS")
 _FAILED = ("UPDATE_FAILED", "ROLLBACK_FAILED", "ROLLBACK_COMPLETE")
 _BEGUN = "operations"
-
-
-client: Callable[[], "KafkaConnectClient"] = functools.partial(framework.client, "kafkaconnect")
+client = functools.partial(framework.client, "kafkaconnect")
 
 
 class MskResource(Resource):
@@ -33,7 +27,6 @@ class MskResource(Resource):
 
     KIND: ClassVar[str]
     NAME: ClassVar[str]
-    PREFIX: ClassVar[str]
     LABEL: ClassVar[str]
 
     @property
@@ -56,9 +49,10 @@ class MskResource(Resource):
 
     def described(self, arn: str) -> dict[str, Any] | None:
         try:
-            return dict(self._call("describe", arn))
+            found: dict[str, Any] = self._call("describe", arn)
         except client().exceptions.NotFoundException:
             return None
+        return found
 
     def still_unseen(self) -> Waiting | None:
         """Return what to wait for if this request created it but can't see it. Raises ResourceError if it is gone."""
@@ -124,19 +118,20 @@ class MskResource(Resource):
         for arn in journal.arns(self.event):
             if (found := self.described(arn)) and found[self.NAME] == self.name:
                 return found
-        for summary in self._listed():
-            if found := self.described(self.arn(summary)):
+        # The API filters by prefix only.
+        for summary in listed(f"list_{_snake(self.KIND)}s", f"{self.KIND}s", **{f"{self.NAME}Prefix": self.name}):
+            if summary[self.NAME] == self.name and (found := self.described(self.arn(summary))):
                 return found
         return None
 
-    def _listed(self) -> Iterator[Any]:
-        # The API filters by prefix only.
-        pages = client().get_paginator(f"list_{_snake(self.KIND)}s").paginate(**{self.PREFIX: self.name})  # type: ignore[call-overload]
-        for page in pages:
-            yield from (item for item in page.get(f"{self.KIND}s", []) if item[self.NAME] == self.name)
-
     def _call(self, verb: str, arn: str) -> Any:
         return getattr(client(), f"{verb}_{_snake(self.KIND)}")(**{f"{self.KIND}Arn": arn})
+
+
+def listed(operation: str, what: str, **parameters: str) -> Iterator[dict[str, Any]]:
+    """Yield `what` an operation lists, from all its pages."""
+    for page in client().get_paginator(operation).paginate(**parameters):
+        yield from page.get(what, [])
 
 
 def _snake(name: str) -> str:
@@ -154,41 +149,41 @@ class Operations:
 
 
 def operations_of(event: Event, found: dict[str, Any]) -> Operations:
-    pages = client().get_paginator("list_connector_operations").paginate(connectorArn=found["connectorArn"])
-    listed: list[dict[str, Any]] = [
-        dict(operation) for page in pages for operation in page.get("connectorOperations", [])
-    ]
-    own = _own(event, listed)
-    states = [operation["connectorOperationState"] for operation in (*listed, *own)]
+    every = [*operations(found["connectorArn"])]
+    own = _own(event, every)
+    states = [operation["connectorOperationState"] for operation in (*every, *own)]
     return Operations(
         under_way=any(state in _UNDER_WAY for state in states),
-        latest=max((operation["creationTime"].timestamp() for operation in listed), default=0.0),
+        latest=max((operation["creationTime"].timestamp() for operation in every), default=0.0),
         complete={each["connectorOperationType"] for each in own if each["connectorOperationState"] not in _UNDER_WAY},
         failed=next((each for each in own if each["connectorOperationState"] in _FAILED), None),
     )
 
 
-@contextlib.contextmanager
-def begin_operation(event: Event, operation: str, before: Operations) -> Iterator[Callable[[str], None]]:
-    """Wrap the call that begins an operation; pass the operation's ARN to the yielded function."""
+def operations(connector_arn: str) -> Iterator[dict[str, Any]]:
+    return listed("list_connector_operations", "connectorOperations", connectorArn=connector_arn)
+
+
+def begin_operation(event: Event, operation: str, before: Operations, begin: Callable[[], Mapping[str, Any]]) -> None:
+    """Begin an operation with a call that returns its ARN, and record it."""
     begun = journal.own(event).get(_BEGUN, {})
     with journal.acting(event, **{_BEGUN: begun | {operation: {"since": before.latest}}}) as known:
         try:
-            yield lambda arn: known.update({_BEGUN: begun | {operation: {"arn": arn}}})
+            known[_BEGUN] = begun | {operation: {"arn": begin()["connectorOperationArn"]}}
         except client().exceptions.BadRequestException:
             known[_BEGUN] = begun
             raise
 
 
-def _own(event: Event, listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _own(event: Event, every: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Describe this request's own operations, listed or not."""
     arns = []
     for kind, begun in journal.own(event).get(_BEGUN, {}).items():
         newer = [
-            operation["connectorOperationArn"]
-            for operation in sorted(listed, key=lambda operation: operation["creationTime"])
+            (operation["creationTime"], operation["connectorOperationArn"])
+            for operation in every
             if operation["connectorOperationType"] == kind
             and operation["creationTime"].timestamp() > begun.get("since", 0)
         ]
-        arns += [begun["arn"]] if "arn" in begun else newer[-1:]
-    return [dict(client().describe_connector_operation(connectorOperationArn=arn)) for arn in arns]
+        arns += [begun["arn"]] if "arn" in begun else [arn for _, arn in sorted(newer)[-1:]]
+    return [client().describe_connector_operation(connectorOperationArn=arn) for arn in arns]

@@ -13,7 +13,6 @@ from psycopg2.extensions import connection as Connection
 from psycopg2.extensions import cursor as Cursor
 
 from db.connecting import LaterError, LoadError
-from db.source import objects as source_objects
 from db.source import plan as source_preparing
 from db.source import rights
 from db.source.deletes import deleted_keys, horizon_lsn
@@ -23,7 +22,8 @@ from db.source.reading import ReadObjects, grant_reader
 from local.services.postgres import ConnectionParameters
 from local.services.source_database import SourceDatabase
 from tests.conftest import execute
-from tests.db.source.test_preparing import PASSWORD, ROLE, connector, forget
+from tests.db.conftest import forget
+from tests.db.source.test_preparing import PASSWORD, ROLE, connector
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
@@ -65,7 +65,7 @@ def prepared(database: ConnectionParameters) -> ConnectionParameters:
 
 def found(database: ConnectionParameters) -> list[str]:
     with contextlib.closing(psycopg2.connect(**database)) as connection, connection.cursor() as cursor:
-        return source_problems(WANTED, source_objects.read(cursor, WANTED), "shop")
+        return source_problems(cursor, WANTED, "shop")
 
 
 def test_what_no_event_tells_is_said_until_it_is_mended(prepared: ConnectionParameters) -> None:
@@ -122,9 +122,7 @@ def test_keys_are_compared_as_their_columns_values(cursor: Cursor) -> None:
     assert deleted_keys(cursor, TABLE, ("id", "day"), []) == []
 
 
-def test_a_key_of_a_transaction_that_is_open_isnt_taken_for_deleted(
-    cursor: Cursor, database: ConnectionParameters
-) -> None:
+def test_a_key_of_an_open_transaction_isnt_taken_for_deleted(cursor: Cursor, database: ConnectionParameters) -> None:
     with contextlib.closing(psycopg2.connect(**database)) as writer, writer.cursor() as inserting:
         inserting.execute("INSERT INTO \"Order Items\" VALUES (2, '1998-05-06')")
         with pytest.raises(LoadError, match="a transaction is open for more than 0 s"):

@@ -17,8 +17,9 @@ from db.source import plan as source_preparing
 from db.source.objects import SourceObjects, WantedTable
 from db.source.plan import UnpreparableError, prepare
 from db.source.signals import check_readable
-from local.services.postgres import ConnectionParameters, Postgres
-from tests.conftest import execute, fresh_database
+from local.services.postgres import ConnectionParameters
+from tests.conftest import ask, execute
+from tests.db.conftest import forget, role_of
 
 pytestmark = pytest.mark.integration
 
@@ -66,14 +67,6 @@ def shop(database: ConnectionParameters) -> Iterator[ConnectionParameters]:
     forget(database, ROLE)
 
 
-def forget(database: ConnectionParameters, *roles: str) -> None:
-    """Drop roles, which all databases of the server share."""
-    for role in roles:
-        with contextlib.suppress(psycopg2.errors.UndefinedObject):
-            execute(database, f"DROP OWNED BY {role}")
-            execute(database, f"DROP ROLE {role}")
-
-
 @contextlib.contextmanager
 def cursor_of(parameters: ConnectionParameters, **changes: Any) -> Iterator[Cursor]:
     settings: dict[str, Any] = {**parameters, **changes}
@@ -97,9 +90,7 @@ def prepared(shop: ConnectionParameters) -> ConnectionParameters:
     return shop
 
 
-def test_the_role_reads_the_tables_but_no_column_that_is_left_out_and_no_other_table(
-    prepared: ConnectionParameters,
-) -> None:
+def test_the_role_reads_these_tables_and_no_column_that_is_left_out(prepared: ConnectionParameters) -> None:
     with connector(prepared) as cursor:
         cursor.execute('SELECT "Order ID", note FROM "Sales Dept"."Order Details"')
         cursor.execute("SELECT * FROM no_key, unique_key, nothing, guarded, logged")
@@ -131,9 +122,7 @@ def test_the_role_beats_and_marks_snapshots_and_both_leave_the_database(prepared
 
 def test_row_security_hides_nothing_from_the_role(prepared: ConnectionParameters) -> None:
     execute(prepared, "INSERT INTO guarded VALUES (1, 'alice')")
-    with connector(prepared) as cursor:
-        cursor.execute("SELECT count(*) FROM guarded")
-        assert cursor.fetchone() == (1,)
+    assert ask({**prepared, "user": ROLE, "password": PASSWORD}, "SELECT count(*) FROM guarded") == 1
 
 
 def test_whoever_writes_can_go_on_as_before(prepared: ConnectionParameters) -> None:
@@ -148,19 +137,10 @@ def test_whoever_writes_can_go_on_as_before(prepared: ConnectionParameters) -> N
 
 
 def test_the_identity_is_the_smallest_that_has_the_key(prepared: ConnectionParameters) -> None:
-    with cursor_of(prepared) as cursor:
-        cursor.execute(
-            "SELECT relname, relreplident FROM pg_class WHERE relkind = 'r' AND relname = ANY (%s)",
-            [["Order Details", "no_key", "unique_key", "nothing", "guarded", "logged_rest"]],
-        )
-        assert dict(cursor.fetchall()) == {
-            "Order Details": "d",
-            "no_key": "f",
-            "unique_key": "i",
-            "nothing": "d",
-            "guarded": "d",
-            "logged_rest": "d",
-        }
+    expected = {**dict.fromkeys(("Order Details", "nothing", "guarded", "logged_rest"), "d")}
+    expected |= {"no_key": "f", "unique_key": "i"}
+    found = ask(prepared, "SELECT json_object_agg(relname, relreplident) FROM pg_class WHERE relkind = 'r'")
+    assert {table: found[table] for table in expected} == expected
 
 
 def test_no_partition_that_is_added_later_refuses_an_update(prepared: ConnectionParameters) -> None:
@@ -176,17 +156,14 @@ def test_no_partition_that_is_added_later_refuses_an_update(prepared: Connection
     assert "or run this again after each" in "".join(left.remarks)
 
 
-def test_a_table_that_leaves_the_pipeline_leaves_the_publication_and_the_roles_rights(
-    prepared: ConnectionParameters,
-) -> None:
+def test_a_table_that_leaves_the_pipeline_leaves_publication_and_rights(prepared: ConnectionParameters) -> None:
     prepare(prepared, dataclasses.replace(WANTED, tables=WANTED.tables[1:]))
-    with cursor_of(prepared) as cursor:
-        cursor.execute("SELECT schemaname || '.' || tablename FROM pg_publication_tables WHERE pubname = 'cdc_shop'")
-        assert {name for (name,) in cursor.fetchall()} == {
-            *(f"public.{name}" for name in ("no_key", "unique_key", "nothing", "guarded", "logged")),
-            "cdc_shop.heartbeat",
-            "cdc_shop.signal",
-        }
+    published = "SELECT array_agg(schemaname || '.' || tablename) FROM pg_publication_tables WHERE pubname = 'cdc_shop'"
+    assert set(ask(prepared, published)) == {
+        *(f"public.{name}" for name in ("no_key", "unique_key", "nothing", "guarded", "logged")),
+        "cdc_shop.heartbeat",
+        "cdc_shop.signal",
+    }
     with connector(prepared) as cursor, pytest.raises(InsufficientPrivilege):
         cursor.execute('SELECT note FROM "Sales Dept"."Order Details"')
 
@@ -195,28 +172,23 @@ def test_a_row_filter_that_somebody_gave_the_publication_is_taken_away(prepared:
     execute(prepared, "ALTER PUBLICATION cdc_shop SET TABLE guarded WHERE (id > 10), no_key")
     execute(prepared, "ALTER PUBLICATION cdc_shop SET (publish = 'insert')")
     prepare(prepared, WANTED)
-    with cursor_of(prepared) as cursor:
-        cursor.execute("SELECT count(*), count(rowfilter) FROM pg_publication_tables WHERE pubname = 'cdc_shop'")
-        assert cursor.fetchone() == (8, 0)
-        cursor.execute("SELECT pubdelete, pubupdate, pubviaroot FROM pg_publication WHERE pubname = 'cdc_shop'")
-        assert cursor.fetchone() == (True, True, True)
+    filters = "SELECT array[count(*), count(rowfilter)] FROM pg_publication_tables WHERE pubname = 'cdc_shop'"
+    assert ask(prepared, filters) == [8, 0]
+    assert ask(prepared, "SELECT pubdelete AND pubupdate AND pubviaroot FROM pg_publication WHERE pubname = 'cdc_shop'")
 
 
 def test_a_column_that_is_left_out_later_can_no_longer_be_read(prepared: ConnectionParameters) -> None:
     unique_key = dataclasses.replace(WANTED.tables[2], leave_out=frozenset({"label"}))
     prepare(prepared, dataclasses.replace(WANTED, tables=(*WANTED.tables[:2], unique_key, *WANTED.tables[3:])))
-    with cursor_of(prepared) as cursor:
-        cursor.execute("SELECT attnames::text FROM pg_publication_tables WHERE tablename = 'unique_key'")
-        assert cursor.fetchall() == [("{code}",)]
+    columns = "SELECT attnames::text FROM pg_publication_tables WHERE tablename = 'unique_key'"
+    assert ask(prepared, columns) == "{code}"
     with connector(prepared) as cursor:
         cursor.execute("SELECT code FROM unique_key")
         with pytest.raises(InsufficientPrivilege):
             cursor.execute("SELECT label FROM unique_key")
 
 
-def test_a_column_that_was_added_beside_one_that_is_left_out_is_missed_before_a_snapshot_would(
-    prepared: ConnectionParameters,
-) -> None:
+def test_a_column_that_a_snapshot_could_not_read_is_missed_before_it_would(prepared: ConnectionParameters) -> None:
     table, left_out = ("Sales Dept", "Order Details"), {"E-Mail"}
     with cursor_of(prepared) as cursor:
         check_readable(cursor, ROLE, table, left_out)
@@ -225,53 +197,33 @@ def test_a_column_that_was_added_beside_one_that_is_left_out_is_missed_before_a_
             check_readable(cursor, ROLE, table, left_out)
         prepare(prepared, WANTED)
         check_readable(cursor, ROLE, table, left_out)
-
-
-def test_a_generated_column_that_is_not_left_out_is_missed_before_a_snapshot_would(
-    prepared: ConnectionParameters,
-) -> None:
-    table = ("public", "unique_key")
-    with cursor_of(prepared) as cursor:
         cursor.execute("ALTER TABLE unique_key ADD COLUMN doubled INT GENERATED ALWAYS AS (2) STORED")
         with pytest.raises(LoadError, match=r"public\.unique_key can't be read by a snapshot: doubled is generated"):
-            check_readable(cursor, ROLE, table, ())
-        check_readable(cursor, ROLE, table, {"doubled"})
+            check_readable(cursor, ROLE, ("public", "unique_key"), ())
+        check_readable(cursor, ROLE, ("public", "unique_key"), {"doubled"})
 
 
 def test_each_right_that_is_missing_is_named_and_nothing_is_changed(shop: ConnectionParameters) -> None:
-    execute(shop, "CREATE ROLE weak_under_test LOGIN PASSWORD 'weak'")
-    try:
-        with pytest.raises(UnpreparableError) as raised:
-            prepare({**shop, "user": "weak_under_test", "password": "weak"}, WANTED)
-        role, create, usage, select, *_, publish = raised.value.lines
-        assert role == "you may not make a role with REPLICATION (a superuser, or CREATEROLE and REPLICATION)"
-        assert create.startswith("you may not create in the database test_")
-        assert usage == 'you may not grant USAGE on the schema "Sales Dept", which belongs to postgres'
-        assert select.startswith('you may not grant SELECT on "Sales Dept"."Order Details", public.no_key')
-        assert select.endswith("and 3 more, which belong to postgres (GRANT postgres TO weak_under_test)")
-        assert "nor publish" in publish
-        with cursor_of(shop) as cursor:
-            cursor.execute("SELECT count(*) FROM pg_publication")
-            assert cursor.fetchone() == (0,)
-    finally:
-        forget(shop, "weak_under_test")
+    with role_of(shop, "weak_under_test") as weak, pytest.raises(UnpreparableError) as raised:
+        prepare(weak, WANTED)
+    role, create, usage, select, *_, publish = raised.value.lines
+    assert role == "you may not make a role with REPLICATION (a superuser, or CREATEROLE and REPLICATION)"
+    assert create.startswith("you may not create in the database test_")
+    assert usage == 'you may not grant USAGE on the schema "Sales Dept", which belongs to postgres'
+    assert select.startswith('you may not grant SELECT on "Sales Dept"."Order Details", public.no_key')
+    assert select.endswith("and 3 more, which belong to postgres (GRANT postgres TO weak_under_test)")
+    assert "nor publish" in publish
+    assert ask(shop, "SELECT count(*) FROM pg_publication") == 0
 
 
 def test_an_owner_without_a_superusers_rights_is_enough_once_the_role_is_there(shop: ConnectionParameters) -> None:
     execute(shop, f"CREATE ROLE {ROLE} LOGIN REPLICATION")
-    execute(shop, "CREATE ROLE owner_under_test LOGIN PASSWORD 'owner'")
-    try:
-        execute(shop, f'ALTER DATABASE "{shop["dbname"]}" OWNER TO owner_under_test')
-        execute(shop, 'ALTER SCHEMA "Sales Dept" OWNER TO owner_under_test')
-        for table in WANTED.tables:
-            execute(shop, f'ALTER TABLE "{table.schema}"."{table.name}" OWNER TO owner_under_test')
-        execute(shop, "ALTER TABLE logged_rest OWNER TO owner_under_test")
-        _, left = prepare({**shop, "user": "owner_under_test", "password": "owner"}, WANTED)
+    tables = ['public"."logged_rest', *(f'{table.schema}"."{table.name}' for table in WANTED.tables)]
+    with role_of(shop, "owner_under_test") as owner:
+        for owned in (f'DATABASE "{shop["dbname"]}"', 'SCHEMA "Sales Dept"', *(f'TABLE "{name}"' for name in tables)):
+            execute(shop, f"ALTER {owned} OWNER TO owner_under_test")
+        _, left = prepare(owner, WANTED)
         assert left.steps == ()
-    finally:
-        execute(shop, f'ALTER DATABASE "{shop["dbname"]}" OWNER TO postgres')
-        execute(shop, "REASSIGN OWNED BY owner_under_test TO postgres")
-        forget(shop, "owner_under_test")
 
 
 def test_on_rds_the_role_gets_rds_replication_in_place_of_the_attribute(shop: ConnectionParameters) -> None:
@@ -313,9 +265,7 @@ def test_each_table_that_cannot_be_captured_is_one_line(shop: ConnectionParamete
         assert line.startswith(problem)
 
 
-def test_a_table_in_use_is_waited_for_no_longer_than_others_can_bear(
-    shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_in_use_is_not_waited_for_long(shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_preparing, "LOCK_TIMEOUT_S", 0.1)
     with contextlib.closing(psycopg2.connect(**shop)) as reader, reader.cursor() as cursor:
         cursor.execute("SELECT * FROM no_key")
@@ -324,11 +274,9 @@ def test_a_table_in_use_is_waited_for_no_longer_than_others_can_bear(
     assert "ALTER TABLE public.no_key REPLICA IDENTITY FULL; nothing was changed" in str(raised.value)
 
 
-def test_a_password_is_never_sent_in_clear(postgres: Postgres) -> None:
-    with fresh_database(postgres) as database:
-        execute(database, SHOP)
-        with cursor_of(database) as cursor:
-            script = source_preparing.plan(cursor, WANTED, password=PASSWORD).script
+def test_a_password_is_never_sent_in_clear(shop: ConnectionParameters) -> None:
+    with cursor_of(shop) as cursor:
+        script = source_preparing.plan(cursor, WANTED, password=PASSWORD).script
     assert PASSWORD not in script
     assert "PASSWORD 'SCRAM-SHA-256$" in script
 

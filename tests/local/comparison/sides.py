@@ -20,6 +20,7 @@ from contract.events import SOURCE_NAME
 from local.comparison.compare import WAIT_BETWEEN_LOOKS_S, Arrivals, TableComparison, comparing, step
 from local.comparison.describe import Compared
 from local.comparison.rows import ComparedColumn, ComparedTable
+from local.comparison.run import Sides, compare_tables
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
 from settings.pipeline import CapturedTableSettings
@@ -95,6 +96,11 @@ def differences(comparison: TableComparison) -> dict[str, set[tuple[Any, ...]]]:
     found: dict[str, set[tuple[Any, ...]]] = {}
     for one in comparison.shown:
         found.setdefault(one.kind, set()).add((*one.key.values(), *one.columns))
+    return found
+
+
+def compare_entry(database: Mapping[str, Any], wanted: Compared, *, salt: str = "", **more: Any) -> TableComparison:
+    [found] = compare_tables(Sides(database, [wanted], salt=salt), timeout_s=0, **more)
     return found
 
 

@@ -11,7 +11,9 @@ import pyarrow
 import pytest
 
 from local.comparison import compare as module
+from local.comparison import notes
 from local.comparison.lake import LakeLook
+from local.comparison.notes import noting
 from local.comparison.repair import repair_by_key
 from local.comparison.rows import RowFilter
 from local.comparison.source import SourceLook, look
@@ -21,6 +23,7 @@ from local.services.postgres import ConnectionParameters
 from tests import cases
 from tests.conftest import execute
 from tests.local.comparison.sides import column, compare, compared, differences, login
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -237,18 +240,33 @@ def test_a_row_that_never_rests_is_equal_once_the_lake_has_what_it_was(
     assert compare(shop, compared("items", ITEMS, *states), timeout_s=20).equal
 
 
-def test_what_a_row_was_between_two_passes_counts_too(shop: ConnectionParameters) -> None:
+def test_what_a_row_was_between_two_passes_counts_too(
+    shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = compared("items", ITEMS, items(*range(1, 501), price_5=77.0))
+    begun, original = list[None](), SourceLook.__init__
+
+    def begin(self: SourceLook, *given: Any, **more: Any) -> None:
+        begun.append(None)
+        original(self, *given, **more)
+
+    def note() -> None:
+        """Once a second look begins, one that began after this is complete."""
+        before = len(begun)
+        wait_until(lambda: len(begun) >= before + 2)
+
+    monkeypatch.setattr(SourceLook, "__init__", begin)
+    # However long a look takes on a busy machine.
+    monkeypatch.setattr(notes, "REST", 0)
     with suspects() as found:
         lake, looks = LakeLook(table, found.engine), list[int]()
-        for price in (76, 77, 78):
-            execute(shop, f"UPDATE items SET price = {price} WHERE id = 5")
+        for chosen in (RowFilter(), found.choose(["5"])):
             with look(shop, table) as source:
-                if price == 77:
-                    found.remember(source, found.chosen(100))
-                else:
-                    chosen = found.chosen(100) if looks else RowFilter()
-                    looks.append(found.look(source, lake, chosen, tidied=bool(looks)))
+                looks.append(found.look(source, lake, chosen, tidied=bool(looks)))
+            with noting(found, shop, table):
+                for price in (77, 78):
+                    execute(shop, f"UPDATE items SET price = {price} WHERE id = 5")
+                    note()
     assert looks == [1, 0]
 
 

@@ -17,7 +17,6 @@ from contract.column_types import canonical
 from contract.column_types.catalogue import Carried
 from local.comparison import describe, reconcile
 from local.comparison.compare import TableComparison
-from local.comparison.describe import Compared
 from local.comparison.describe import _called_in_lake as called_in_lake
 from local.comparison.describe import _canonical_json as canonical_json
 from local.comparison.describe import _fitted as fitted
@@ -25,12 +24,11 @@ from local.comparison.lake import _python_rows as python_rows
 from local.comparison.reconcile import compare_outbox
 from local.comparison.repair import repair_of_queried
 from local.comparison.rows import ComparedColumn
-from local.comparison.run import Sides, compare_tables
 from local.platform.platform import Platform
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute
 from tests.db.conftest import Shop, Template, shop_copy, template  # noqa: F401  (a fixture)
-from tests.local.comparison.sides import ArrowLake, entry
+from tests.local.comparison.sides import ArrowLake, compare_entry, entry
 
 
 @pytest.fixture
@@ -117,11 +115,6 @@ def source(database: ConnectionParameters) -> ConnectionParameters:
     return database
 
 
-def compare(source: ConnectionParameters, wanted: Compared, **more: Any) -> TableComparison:
-    [found] = compare_tables(Sides(source, [wanted]), timeout_s=0, **more)
-    return found
-
-
 QUERIED: list[dict[str, Any]] = [
     {"source": "public.people"},
     {"source": "public.seen"},
@@ -134,15 +127,15 @@ QUERIED: list[dict[str, Any]] = [
 def test_tables_views_and_queries_are_compared(
     source: ConnectionParameters, tmp_path: Path, queried: dict[str, Any]
 ) -> None:
-    assert compare(source, entry(ArrowLake(now=[BOTH]), tmp_path, how="query", **queried)).equal
-    found = compare(source, entry(ArrowLake(now=[BOTH.slice(1)]), tmp_path, how="query", **queried))
+    assert compare_entry(source, entry(ArrowLake(now=[BOTH]), tmp_path, how="query", **queried)).equal
+    found = compare_entry(source, entry(ArrowLake(now=[BOTH.slice(1)]), tmp_path, how="query", **queried))
     assert (found.missing, found.extra, found.different, found.problem) == (1, 0, 0, None)
 
 
 @pytest.mark.integration
 def test_rows_of_what_inherits_are_a_queried_tables_own(source: ConnectionParameters, tmp_path: Path) -> None:
     execute(source, "INSERT INTO older VALUES (3, 'c')")
-    found = compare(source, entry(ArrowLake(now=[BOTH]), tmp_path, how="query", source="public.people"))
+    found = compare_entry(source, entry(ArrowLake(now=[BOTH]), tmp_path, how="query", source="public.people"))
     assert (found.source_rows, found.missing) == (3, 1)
 
 
@@ -150,24 +143,24 @@ def test_rows_of_what_inherits_are_a_queried_tables_own(source: ConnectionParame
 class Committing(ArrowLake):
     """A lake with a commit for each time that its job has read the table."""
 
-    read_anew: list[None] = field(default_factory=list)
+    read_again: list[None] = field(default_factory=list)
 
     def last_commit(self) -> str | None:
-        return str(len(self.read_anew))
+        return str(len(self.read_again))
 
 
 @pytest.mark.integration
-def test_what_differs_is_repaired_by_a_job_that_reads_it_anew(source: ConnectionParameters, tmp_path: Path) -> None:
+def test_what_differs_is_repaired_by_a_job_that_reads_it_again(source: ConnectionParameters, tmp_path: Path) -> None:
     lake = Committing(now=[BOTH.slice(1)])
 
-    def read_anew() -> None:
-        lake.read_anew.append(None)
+    def read_again() -> None:
+        lake.read_again.append(None)
         lake.now[:] = [BOTH]
 
     said: list[str] = []
     wanted = entry(lake, tmp_path, how="query", source="public.people")
-    found = compare(source, wanted, repairs=lambda _wanted: repair_of_queried(read_anew, said.append))
-    assert (found.equal, found.repaired, len(lake.read_anew)) == (True, 1, 1)
+    found = compare_entry(source, wanted, repairs=lambda _wanted: repair_of_queried(read_again, said.append))
+    assert (found.equal, found.repaired, len(lake.read_again)) == (True, 1, 1)
     assert said == ["public.people: 1 rows differ, so the job reads the whole table again"]
 
 
@@ -175,7 +168,7 @@ def test_what_differs_is_repaired_by_a_job_that_reads_it_anew(source: Connection
 def test_a_job_that_commits_nothing_is_a_line(source: ConnectionParameters, tmp_path: Path) -> None:
     wanted = entry(Committing(now=[BOTH.slice(1)]), tmp_path, how="query", source="public.people")
     repair = repair_of_queried(lambda: None, lambda _line: None, timeout_s=0.1)
-    found = compare(source, wanted, repairs=lambda _wanted: repair)
+    found = compare_entry(source, wanted, repairs=lambda _wanted: repair)
     assert "has committed nothing within 0 s" in str(found.problem)
 
 

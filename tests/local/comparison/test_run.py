@@ -22,7 +22,7 @@ from local.comparison.source import SourceLook
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
 from tests.conftest import execute
-from tests.local.comparison.sides import ArrowLake, entry, login
+from tests.local.comparison.sides import ArrowLake, compare_entry, entry, login
 from tests.local.query.lakes import Bucket
 
 SALT = "s" * 16
@@ -52,9 +52,13 @@ def people(database: ConnectionParameters) -> ConnectionParameters:
     return database
 
 
+def ints(*values: int | None) -> pyarrow.Array:
+    return pyarrow.array(values, pyarrow.int32())
+
+
 def lake_of_people(**changed: Any) -> ArrowLake:
     columns = {
-        "id": pyarrow.array([1, 2], pyarrow.int32()),
+        "id": ints(1, 2),
         "full_name": ["Ann", None],
         "pay": pyarrow.array([Decimal("12.50"), None], pyarrow.decimal128(10, 2)),
         "mood": ["good", "bad"],
@@ -72,14 +76,12 @@ PEOPLE: dict[str, Any] = {"fields": {"full_name": "Full Name"}, "leave_out": ["p
 @pytest.mark.integration
 def test_a_table_is_compared_as_its_entry_says(people: ConnectionParameters, tmp_path: Path) -> None:
     table = entry(lake_of_people(), tmp_path, source="public.people", **PEOPLE)
-    [found] = compare_tables(Sides(people, [table], salt=SALT), timeout_s=0)
+    found = compare_entry(people, table, salt=SALT)
     assert found.equal, found
     assert found.columns == 6
     assert [note.partition(" ")[0] for note in found.notes] == ["photo", "bits", "twice"]
     other = lake_of_people(full_name=["ann", None], **{SPECIALS_COLUMN: pyarrow.nulls(2, "string")})
-    [found] = compare_tables(
-        Sides(people, [entry(other, tmp_path, source="public.people", **PEOPLE)], salt=SALT), timeout_s=0
-    )
+    found = compare_entry(people, entry(other, tmp_path, source="public.people", **PEOPLE), salt=SALT)
     assert {one.key["id"]: one.columns for one in found.shown} == {"1": ("Full Name",), "2": ("pay",)}
 
 
@@ -115,7 +117,7 @@ def test_a_table_without_key_is_compared_and_repaired_by_nobody(database: Connec
     for lines_there, differs in ((["a", "a", "b"], False), (["a", "b"], True)):
         lake = ArrowLake(now=[pyarrow.table({"line": lines_there})])
         table = entry(lake, tmp_path, source="public.bare", key=[], append_only=True)
-        [found] = compare_tables(Sides(database, [table]), timeout_s=0, repairs=never)
+        found = compare_entry(database, table, repairs=never)
         assert (found.problem, found.equal) == (None, not differs)
         assert (NO_KEY in found.notes) == differs
 
@@ -125,15 +127,9 @@ def test_what_a_repair_brings_to_the_lake_is_compared_too(database: ConnectionPa
     """A column that only the lake's newest commit has, and one whose type it has changed."""
     execute(database, "CREATE TABLE t (id int PRIMARY KEY, note text, qty text, added int)")
     execute(database, "INSERT INTO t VALUES (1, 'new', 'one', 7), (2, 'b', '2', NULL), (3, 'c', 'three', 9)")
-    ids = pyarrow.array([1, 2, 3], pyarrow.int32())
-    lake = ArrowLake(
-        now=[
-            pyarrow.table(
-                {"id": ids, "note": ["old", "b", "c"], "qty": pyarrow.array([None, 2, None], pyarrow.int32())}
-            )
-        ]
-    )
-    before_the_second = {"qty": ["one", "2", None], "added": pyarrow.array([7, None, 9], pyarrow.int32())}
+    ids = ints(1, 2, 3)
+    lake = ArrowLake(now=[pyarrow.table({"id": ids, "note": ["old", "b", "c"], "qty": ints(None, 2, None)})])
+    before_the_second = {"qty": ["one", "2", None], "added": ints(7, None, 9)}
     after_it = {**before_the_second, "qty": ["one", "2", "three"]}
     repaired: list[list[str]] = []
 
@@ -143,7 +139,7 @@ def test_what_a_repair_brings_to_the_lake_is_compared_too(database: ConnectionPa
         repaired.append([column.name for column in look.table.columns])
 
     compared = entry(lake, tmp_path, source="public.t")
-    [found] = compare_tables(Sides(database, [compared]), timeout_s=0, repairs=lambda _wanted: repair)
+    found = compare_entry(database, compared, repairs=lambda _wanted: repair)
     assert found.equal, found
     assert repaired == [["id", "note"], ["id", "note", "qty", "added"]]
     assert (found.repaired, found.columns, found.notes) == (2, 4, ())
@@ -156,15 +152,15 @@ def test_hashes_are_cut_to_their_columns_as_debezium_does(database: ConnectionPa
     execute(database, f"CREATE TABLE h ({columns}); INSERT INTO h VALUES (1, 'abc', 'ab', 'äb€', 7)")
     salt = "0123456789abcdef"
     rows = {
-        "id": pyarrow.array([1], pyarrow.int32()),
+        "id": ints(1),
         "short": ["ac3897f0ee"],
         "padded": [hashlib.sha256(f"{salt}ab    ".encode()).hexdigest()[:6]],
         "free": ["6f415f28f9f4497d5458c594dc45334f328dac0d91df7ba7c564cc3790938b10"],
-        "number": pyarrow.array([7], pyarrow.int32()),
+        "number": ints(7),
     }
     hashed = ["short", "padded", "free", "number"]
     table = entry(ArrowLake(now=[pyarrow.table(rows)]), tmp_path, source="public.h", hash=hashed)
-    [found] = compare_tables(Sides(database, [table], salt=salt), timeout_s=0)
+    found = compare_entry(database, table, salt=salt)
     assert found.equal, found
 
 
@@ -172,17 +168,17 @@ def test_hashes_are_cut_to_their_columns_as_debezium_does(database: ConnectionPa
 def test_a_column_that_the_role_may_not_read_is_named(people: ConnectionParameters, tmp_path: Path) -> None:
     table = entry(lake_of_people(), tmp_path, source="public.people", leave_out=["photo", "bits", "twice", "any_size"])
     with login(people, "SELECT (id, pay) ON people") as role:
-        [found] = compare_tables(Sides(role, [table]), timeout_s=0)
+        found = compare_entry(role, table)
     assert found.problem == "half may not read Full Name, mood, mail: GRANT SELECT on it"
 
 
 @pytest.mark.integration
 def test_without_a_lake_table_an_empty_table_is_equal(people: ConnectionParameters, tmp_path: Path) -> None:
     table = entry(Lake(base_uri=(tmp_path / "nothing").as_uri()), tmp_path, source="public.people")
-    [found] = compare_tables(Sides(people, [table]), timeout_s=0)
+    found = compare_entry(people, table)
     assert "has no commit yet" in str(found.problem)
     execute(people, "TRUNCATE people")
-    [found] = compare_tables(Sides(people, [table]), timeout_s=0)
+    found = compare_entry(people, table)
     assert found.equal
 
 
@@ -220,7 +216,7 @@ def test_a_key_of_any_type_is_found_again(
 
     monkeypatch.setattr(SourceLook, "_scan", scan)
     lake = ArrowLake(now=[pyarrow.table({"id": pyarrow.array([], LAKE_TYPES.get(type_, pyarrow.string()))})])
-    [found] = compare_tables(Sides(people, [entry(lake, tmp_path, source="public.k")]), timeout_s=0)
+    found = compare_entry(people, entry(lake, tmp_path, source="public.k"))
     assert found.missing == 2, found
     assert len(scans) == (2 if type_ in ("float8", "interval") else 1)
 

@@ -130,7 +130,6 @@ class Table(HudiFiles):
         return CommitChanges("t", self.lake, ["id"], cast("Any", SimpleNamespace(all=self.commits)))
 
     def look(self, *written: dict[str, Any], deleted: tuple[int, ...] = (), mark: Mark | None = MARK) -> None:
-        """Commit the result of a query."""
         instant = f"202611221100{len(self.commits):02d}000"
         self.commit(instant, *written, deleted=deleted)
         progress = Progress(table="t", mark=mark, read_ms=READ_MS + len(self.commits)).to_text()

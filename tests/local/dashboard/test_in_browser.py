@@ -233,15 +233,6 @@ def test_what_isnt_there_says_so_and_stays_so(browser: Browser, still: Still) ->
         expect(viewer.page.get_by_role("heading", name=drawn.STAGES)).to_be_visible()
 
 
-def test_a_page_by_another_name_of_this_machine_is_refused(browser: Browser, still: Still) -> None:
-    page = browser.new_page()
-    answer = page.goto(f"http://{FOREIGN}:{still.port}/")
-    assert answer is not None
-    assert answer.status == 400
-    assert "orders" not in page.content()
-    page.close()
-
-
 def test_another_pages_script_gets_no_socket_and_no_page(browser: Browser, still: Still, tmp_path: Path) -> None:
     # A page at another port is of another origin.
     with ThreadingHTTPServer((HOST, 0), partial(SimpleHTTPRequestHandler, directory=tmp_path)) as elsewhere:

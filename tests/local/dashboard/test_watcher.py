@@ -1,17 +1,14 @@
 """The picture when a platform is stopped, recreated or can't be polled, without a platform."""
 
 import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
 from unittest.mock import Mock
 
+import psutil
 import pytest
 
 from contract.states import LAKE, Word
@@ -30,60 +27,28 @@ from local.state.word import State
 from tests.local.dashboard.pictures import TABLE, commit, line, picture
 from tests.waiting import wait_until
 
-ALL = frozenset({"job", "s3"})
-WITHIN_S = 30
 INSTANT = "20261122112531744"
 
 
-@dataclass
-class Stub:
-    """A platform as far as a picture needs one, with nothing running."""
+@pytest.fixture
+def platform(tmp_path: Path) -> Mock:
+    """A platform as far as a picture needs one."""
+    platform = Mock(state_dir=tmp_path, restarts_file=tmp_path / "restarts.json")
+    platform.options.pipeline, platform.lock.path = "orders", tmp_path / "lock"
+    platform.processes = SimpleNamespace(log_file=lambda name: tmp_path / f"{name}.log", logs=tmp_path)
+    platform.services = SimpleNamespace(tables=[1], derived=[])
+    platform.known_to_run.return_value, platform.pid.return_value = False, None
+    run(platform, "job", "s3")
+    return platform
 
-    state_dir: Path
-    services_there: frozenset[str] = ALL
-    wrong: str | None = None
-    more: dict[str, Any] = field(default_factory=dict)
-    options: Any = field(default_factory=lambda: SimpleNamespace(pipeline="orders"))
 
-    @property
-    def lock(self) -> Any:
-        return SimpleNamespace(path=self.state_dir / "lock")
-
-    @property
-    def processes(self) -> Any:
-        return SimpleNamespace(log_file=lambda name: self.state_dir / f"{name}.log", logs=self.state_dir)
-
-    @property
-    def restarts_file(self) -> Path:
-        return self.state_dir / "restarts.json"
-
-    @property
-    def services(self) -> Any:
-        return SimpleNamespace(**{"tables": [1], "derived": [], **self.more})
-
-    def expected(self) -> frozenset[str]:
-        return self.services_there
-
-    def running(self) -> set[str]:
-        if self.wrong:
-            raise PlatformError(self.wrong)
-        return set(self.services_there)
-
-    def known_to_run(self, _: object) -> bool:
-        return False
-
-    def pid(self, _: str) -> None:
-        return None
+def run(platform: Mock, *services: str) -> None:
+    platform.expected.return_value, platform.running.return_value = frozenset(services), set(services)
 
 
 @pytest.fixture
-def platform(tmp_path: Path) -> Stub:
-    return Stub(tmp_path)
-
-
-@pytest.fixture
-def watcher(platform: Stub) -> Iterator[Watcher]:
-    watching = Watcher(cast("Any", platform))
+def watcher(platform: Mock) -> Iterator[Watcher]:
+    watching = Watcher(platform)
     found(watching, topic_end=3)
     yield watching
     watching.__exit__()
@@ -96,7 +61,7 @@ def found(watcher: Watcher, *, topic_end: int) -> None:
     stages = tuple(Stages().read(time.monotonic(), data))
     watcher._status.value = PipelineState(state=State(word=Word.STARTING, reason=""), stages=stages, data=data)
     watcher._commits["t"] = Commits("t")
-    watcher._commits["t"]._commits = [commit(INSTANT, inserted=3)]
+    watcher._commits["t"].all = [commit(INSTANT, inserted=3)]
 
 
 def wait(watcher: Watcher, question: Callable[[Picture], bool]) -> Picture:
@@ -104,66 +69,62 @@ def wait(watcher: Watcher, question: Callable[[Picture], bool]) -> Picture:
     return watcher.picture
 
 
-def test_a_look_that_fails_is_told_and_the_next_one_is_made(platform: Stub, watcher: Watcher) -> None:
+def test_a_look_that_fails_is_told_and_the_next_one_is_made(platform: Mock, watcher: Watcher) -> None:
     assert watcher.look().state.word == Word.UP_TO_DATE
-    platform.wrong = "pipeline.toml says nonsense\nat length"
+    platform.running.side_effect = PlatformError("pipeline.toml says nonsense\nat length")
     # The picture alone: nothing is polled.
     threading.Thread(target=watcher._run, daemon=True).start()
     picture = wait(watcher, lambda picture: picture.state.word == Word.FAILING)
     assert picture.state.reason == "the page can't look: pipeline.toml says nonsense"
-    platform.wrong = None
+    platform.running.side_effect = None
     wait(watcher, lambda picture: picture.state.word == Word.UP_TO_DATE)
 
 
-def test_what_was_found_before_a_stop_isnt_shown_of_what_is_started_next(platform: Stub, watcher: Watcher) -> None:
+def test_what_was_found_before_a_stop_isnt_shown_of_what_is_started_next(platform: Mock, watcher: Watcher) -> None:
     assert watcher.look().commits
-    platform.services_there = frozenset()
+    run(platform)
     picture = watcher.look()
     assert (picture.state.word, picture.commits, picture.found.stages) == (Word.DOWN, {}, ())
-    platform.services_there = ALL
+    run(platform, "job", "s3")
     assert watcher.look().state.word == Word.STARTING
     found(watcher, topic_end=1)
     assert {stage.name: stage.lag_events for stage in watcher.look().found.stages}[LAKE] == 0
 
 
-def test_the_catalogue_counts_derived_tables_too(platform: Stub) -> None:
+def test_the_catalogue_counts_derived_tables_too(platform: Mock) -> None:
     glue = Mock()
     named = [{"Name": "places", "Parameters": {"last_commit_time_sync": INSTANT}}, {"Name": "another's"}]
     glue.get_paginator().paginate.return_value = [{"TableList": named}]
     derived = SimpleNamespace(lake_name="places")
-    platform.more = {"tables": [], "derived": [derived], "aws": SimpleNamespace(glue=lambda: glue)}
-    assert Collector(cast("Any", platform))._catalogue() == (1, INSTANT)
+    platform.services = SimpleNamespace(tables=[], derived=[derived], aws=SimpleNamespace(glue=lambda: glue))
+    assert Collector(platform)._catalogue() == (1, INSTANT)
 
 
 @pytest.mark.parametrize(("queried", "follower"), [(True, CommitChanges), (False, TopicChanges)])
 def test_last_changes_are_asked_of_commits_where_there_is_no_topic(
-    platform: Stub, watcher: Watcher, monkeypatch: pytest.MonkeyPatch, *, queried: bool, follower: type
+    platform: Mock, watcher: Watcher, monkeypatch: pytest.MonkeyPatch, *, queried: bool, follower: type
 ) -> None:
     changes = [*picture().changes[TABLE]]
     monkeypatch.setattr(follower, "read", lambda _self: changes)
     table = SimpleNamespace(name="t", entry=SimpleNamespace(is_queried=queried, key=["Id"]), lake=None, topic=None)
-    schema_file = lambda _entry: "northwind/orders.avsc"  # noqa: E731
-    platform.more = {"tables": [table], "pipeline": SimpleNamespace(schema_file=schema_file)}
+    pipeline = Mock(**{"schema_file.return_value": "northwind/orders.avsc"})
+    platform.services = SimpleNamespace(tables=[table], pipeline=pipeline)
     assert watcher._read_changes() == {"t": changes}
 
 
-def test_it_looks_until_it_is_left(platform: Stub) -> None:
-    with Watcher(cast("Any", platform)) as watching:
+def test_it_looks_until_it_is_left(platform: Mock) -> None:
+    with Watcher(platform) as watching:
         wait_until(lambda: watching._status.error)
     assert [thread for thread in watching._threads if thread.is_alive()] == []
 
 
-def test_a_new_commit_in_the_log_ends_the_pause(platform: Stub, watcher: Watcher) -> None:
+def test_a_new_commit_in_the_log_ends_the_pause(platform: Mock, watcher: Watcher) -> None:
     watcher.look()
     watcher._status.woken.clear()
     (platform.state_dir / "job.log").write_text(line(INSTANT))
     threading.Thread(target=watcher._run, daemon=True).start()
     wait_until(watcher._status.woken.is_set)
     assert wait(watcher, lambda picture: bool(picture.logged)).logged[0].rows == 3
-
-
-# A process with such a command's arguments: prints a line once it has them, and runs until its input ends.
-PROGRAM = "import sys; print(flush=True); sys.stdin.read()"
 
 
 @pytest.mark.parametrize(
@@ -174,26 +135,21 @@ PROGRAM = "import sys; print(flush=True); sys.stdin.read()"
         (("-m", "cli", "status"), None),
         (("-m", "cli"), None),
         (("up",), None),
+        (("-m", "pytest"), None),
     ],
 )
 def test_the_command_is_that_of_the_process_that_took_the_lock(
-    tmp_path: Path, arguments: tuple[str, ...], command: str | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], command: str | None
 ) -> None:
     lock = tmp_path / "lock"
     assert running_command(lock) is None
-    argv = [sys.executable, "-c", PROGRAM, *arguments]
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdout
-        process.stdout.readline()
-        lock.write_text(f"{process.pid}\n")
-        assert running_command(lock) == command
-    assert running_command(lock) is None
-
-
-@pytest.mark.parametrize("holder", ["", f"{os.getpid()}"], ids=["nobody", "the test itself"])
-def test_a_lock_of_nobodys_is_none(tmp_path: Path, holder: str) -> None:
-    (tmp_path / "lock").write_text(holder)
-    assert running_command(tmp_path / "lock") is None
+    lock.write_text(f"{os.getpid()}\n")
+    monkeypatch.setattr(psutil.Process, "cmdline", lambda _self: ["python", *arguments])
+    assert running_command(lock) == command
+    # Nobody, and a process that is gone.
+    for holder in ("", "999999999"):
+        lock.write_text(holder)
+        assert running_command(lock) is None
 
 
 def test_the_report_of_a_comparison_is_read_and_half_a_report_is_none(tmp_path: Path) -> None:

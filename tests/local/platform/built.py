@@ -19,5 +19,4 @@ def services(folder: Path, pipeline: str = "orders", **options: Any) -> Services
 
 
 def moving(found: Services) -> LocalPipeline:
-    """The pipeline that moves the data through services."""
     return LocalPipeline(found, Processes(found.folder, found.folder / "logs"))

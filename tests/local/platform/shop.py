@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import psycopg2
@@ -82,24 +83,15 @@ class Shop:
         wait_until(lambda: not ask(self.source, active))
 
     def running(self) -> dict[str, str]:
-        configuration: dict[str, str] = self._api._request("GET", f"/connectors/{NAME}")["config"]
-        return configuration
+        return self._api.configuration(NAME)
 
     def settings(self, *tables: CapturedTable) -> SourceSettings:
-        """The settings of the connector that captures these tables."""
-        running = self._api._request("GET", "/connectors/orders-source")["config"]
-        return SourceSettings(
+        return replace(
+            self._platform.pipeline.connectors.source,
             name=NAME,
-            database_hostname=running["database.hostname"],
-            database_port=int(running["database.port"]),
-            database_name=running["database.dbname"],
-            database_password=running["database.password"],
-            database_sslmode="disable",
             topic_prefix=NAME,
             publication_name=PUBLICATION,
             slot_name="cdc_shop",
-            heartbeat_interval_ms=1_000,
-            poll_interval_ms=50,
             tables=tables,
             signal_table=f"{OWN_SCHEMA}.{names.SIGNAL}",
             heartbeat_query=names.heartbeat_statement(OWN_SCHEMA),
@@ -130,19 +122,21 @@ class Shop:
         return Topic(connection=self._platform.services.kafka.client(), name=table.topic(NAME))
 
     def events(self, table: CapturedTable, after: int = 0) -> list[dict[str, Any]]:
-        """A table's events from an offset on."""
         return [event.value for event in self.topic(table).events(after) if event.value]
 
     def count(self, table: CapturedTable) -> int:
-        """The number of events in a table's topic."""
-        try:
-            return self.topic(table).count()
-        except KafkaException:
-            return 0
+        return events_in(self.topic(table))
 
     def wait(self, table: CapturedTable, count: int) -> None:
-        """Wait for this many events."""
         wait_until(lambda: self.count(table) >= count, every_s=0.2)
+
+
+def events_in(topic: Topic) -> int:
+    """The number of a topic's events; 0 before there is one."""
+    try:
+        return topic.count()
+    except KafkaException:
+        return 0
 
 
 @contextmanager

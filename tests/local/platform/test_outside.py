@@ -54,7 +54,7 @@ def test_host_port_and_database_count_and_the_pipelines_database_where_none_is_n
         ("host=127.0.0.1", "prefer", None),
     ],
 )
-def test_whoever_logs_in_verifies_the_server_alike(dsn: str, sslmode: str, root: str | None, tmp_path: Path) -> None:
+def test_every_login_verifies_the_server_alike(dsn: str, sslmode: str, root: str | None, tmp_path: Path) -> None:
     own = tmp_path / "own.pem"
     own.write_text("PEM")
     expected = (sslmode, root and root.format(own=own))
@@ -74,14 +74,6 @@ def recorded(found: OutsideDatabase, folder: Path) -> OutsideDatabase | None:
     record = RecordFile(folder)
     record.write(PlatformOptions(outside=found), {}, frozenset())
     return record.read().outside
-
-
-def test_a_platform_that_an_earlier_release_has_recorded_verifies_rds_too(tmp_path: Path) -> None:
-    outside = {"host": RDS, "port": 5432, "dbname": "shop", "sslmode": "require"}
-    (tmp_path / "state.json").write_text(json.dumps({"ports": {}, "services": [], "outside": outside}))
-    found = RecordFile(tmp_path).read().outside
-    assert found is not None
-    assert found.parameters("reader")["sslmode"] == "verify-full"
 
 
 @pytest.mark.parametrize(
@@ -109,10 +101,16 @@ def test_a_dsn_that_doesnt_do_is_one_line_without_a_password(
     assert "\n" not in str(refused.value)
 
 
-def test_what_is_recorded_has_no_secret_and_is_read_back(tmp_path: Path) -> None:
+def test_what_is_recorded_has_no_secret_is_read_back_and_verifies_rds(tmp_path: Path) -> None:
     assert recorded(SHOP, tmp_path) == SHOP
-    record = json.loads((tmp_path / "state.json").read_text())["outside"]
-    assert set(record) == {"host", "port", "dbname", "sslmode", "sslrootcert"}
+    record = json.loads((tmp_path / "state.json").read_text())
+    assert set(record["outside"]) == {"host", "port", "dbname", "sslmode", "sslrootcert"}
+    # As an earlier release has recorded it.
+    record["outside"] = {"host": RDS, "port": 5432, "dbname": "shop", "sslmode": "require"}
+    (tmp_path / "state.json").write_text(json.dumps(record))
+    found = RecordFile(tmp_path).read().outside
+    assert found is not None
+    assert found.parameters("reader")["sslmode"] == "verify-full"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -97,7 +96,7 @@ def test_the_job_of_many_tables_reads_a_file_per_table_and_none_of_an_earlier_st
     assert table_jobs(pipeline)[0].table_path == "s3a://lake/pagila_address"
 
 
-def test_a_job_is_started_anew_for_another_table_or_schema_alone(
+def test_a_job_is_started_again_for_another_table_or_schema_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipeline = load_pipeline("pagila")
@@ -109,24 +108,6 @@ def test_a_job_is_started_anew_for_another_table_or_schema_alone(
     assert job._description(pipeline) == described
     (tmp_path / "pagila" / "rental.avsc").write_text("{}")
     assert job._description(pipeline) != described
-
-
-class FakeWorker:
-    """Stands in for ConnectApi: connectors that have failed until they are restarted."""
-
-    def __init__(self, failed: set[str]) -> None:
-        self.failed = failed
-        self.configured: list[str] = []
-
-    def failure(self, name: str) -> str | None:
-        return "S3 answered 503" if name in self.failed else None
-
-    def put_connector(self, name: str, _config: Mapping[str, str]) -> None:
-        self.configured.append(name)
-
-    def restart_failed(self, name: str) -> None:
-        assert self.configured[-1] == name
-        self.failed.discard(name)
 
 
 @pytest.mark.parametrize(
@@ -158,15 +139,16 @@ def test_a_lost_salt_is_the_connectors_and_never_another_one(
         assert re.fullmatch(kept, connectors.salt)
 
 
-@pytest.mark.parametrize("failed", [True, False])
-def test_up_starts_the_real_sink_again_when_it_had_failed(tmp_path: Path, *, failed: bool) -> None:
+@pytest.mark.parametrize(("failure", "asked"), [(None, []), ("S3 answered 503", ["restart_failed"])])
+def test_up_starts_the_real_sink_again_when_it_had_failed(
+    tmp_path: Path, failure: str | None, asked: list[str]
+) -> None:
     """An unchanged configuration restarts no failed task."""
     found = services(tmp_path, lenses=tmp_path / "release.zip")
-    worker = FakeWorker({"orders-sink"} if failed else set())
-    found.connect.api = cast(Any, worker)
+    worker = found.connect.api = Mock(**{"failure.return_value": failure})
     moving(found).connectors.start_sink()
-    assert worker.configured == ["orders-sink"]
-    assert worker.failed == set()
+    assert [name for name, *_ in worker.method_calls] == ["failure", "put_connector", *asked]
+    assert {call.args[0] for call in worker.method_calls} == {"orders-sink"}
 
 
 NAME = "pagilaquery"
@@ -191,11 +173,9 @@ def test_nothing_of_kafka_is_started(tmp_path: Path, queried_services: Services)
     assert {*CONNECTORS} <= Platform(tmp_path, PlatformOptions(pipeline="pagila"))._wanted_services()
 
 
-def test_a_table_that_is_made_of_others_says_how(queried_services: Services) -> None:
-    assert [(table.name, table.kind) for table in queried_services.derived] == [
-        ("pagilaquery_country_addresses", DERIVED),
-        ("pagilaquery_city_history", HISTORY),
-    ]
+def test_derived_tables_say_how_they_are_made(queried_services: Services) -> None:
+    kinds = {"pagilaquery_country_addresses": DERIVED, "pagilaquery_city_history": HISTORY}
+    assert {table.name: table.kind for table in queried_services.derived} == kinds
 
 
 def test_the_job_logs_in_as_the_pipelines_role_by_a_file(queried_services: Services) -> None:
@@ -240,25 +220,21 @@ def test_a_status_shows_no_way_that_there_is_not() -> None:
     assert not any(word in shown for word in ("topic", "landed", "slot", "landing"))
 
 
-def test_a_database_of_ones_own_keeps_nothing_of_it(platform: Platform) -> None:
+def test_a_queried_platform_leaves_nothing_behind_and_says_what_it_has_not(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert left_behind(platform) == "everything is stopped; nothing of the pipeline is left in None"
-
-
-def test_a_platform_that_runs_says_what_it_has_not(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Platform, "running", lambda _self: {"postgres"})
     with pytest.raises(PlatformError, match="pipeline pagilaquery is queried, so it has no kafka, connect"):
         platform.require("postgres", "kafka", "connect")
+    with pytest.raises(PlatformError, match=r"pipeline pagilaquery is queried: `\./lake reconcile --repair`"):
+        resnapshot_tables(platform, (), Wanted())
 
 
 def test_a_dashboard_without_stages_in_between_claims_no_more_than_is_known() -> None:
     found = judge(WELL, (), [stage("lake"), stage("catalogue")], unanswered_s=0)
     assert found.word is Word.UP_TO_DATE
     assert found.reason == "the job runs, and each look brings what changed before it"
-
-
-def test_a_resnapshot_names_what_reads_queried_tables_anew(platform: Platform) -> None:
-    with pytest.raises(PlatformError, match=r"pipeline pagilaquery is queried: `\./lake reconcile --repair`"):
-        resnapshot_tables(platform, (), Wanted())
 
 
 def test_a_log_behind_what_was_read_from_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,6 @@ from pathlib import Path
 import psutil
 import psycopg2
 import pytest
-from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from psycopg2 import sql
 from typer.testing import CliRunner, Result
@@ -49,7 +48,7 @@ from local.state.collect import Collector
 from tests import cases
 from tests.conftest import execute
 from tests.e2e.faults import kill
-from tests.local.platform.shop import ITEMS, ODD, PLACES, Shop, shop
+from tests.local.platform.shop import ITEMS, ODD, PLACES, Shop, events_in, shop
 from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
@@ -99,7 +98,6 @@ def line_about(platform: Platform, beginning: str) -> str | None:
 
 
 def landed(platform: Platform) -> list[dict[str, object]]:
-    """All events in the landing bucket."""
     client = platform.services.s3.client()
     objects = client.list_objects_v2(Bucket=LANDING_BUCKET, Prefix="cdc-events/")["Contents"]
     # S3Proxy also lists unfinished objects (docs/decisions/0035).
@@ -155,13 +153,8 @@ def test_moto_holds_the_database_and_a_secret_that_opens_the_source(platform: Pl
 
 
 def test_everything_listens_on_loopback_only(platform: Platform) -> None:
-    processes = [psutil.Process(pid) for pid in pids(platform).values() if pid]
-    listening = [
-        entry.laddr.ip
-        for process in processes
-        for entry in process.net_connections()
-        if entry.status == psutil.CONN_LISTEN
-    ]
+    connections = [each for pid in pids(platform).values() if pid for each in psutil.Process(pid).net_connections()]
+    listening = [each.laddr.ip for each in connections if each.status == psutil.CONN_LISTEN]
     assert len(listening) >= len(platform.services.ports)
     assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
 
@@ -171,24 +164,21 @@ def acting_as_admin(platform: Platform) -> dict[str, str]:
     return platform.services.connect.acting_as(ADMIN, platform.services.kafka.users.java_login(ADMIN))
 
 
-def configurations(folder: Path) -> list[Path]:
-    """The configurations that we write for the services, without their own files."""
-    found = [*(folder / "secrets").rglob("*"), *(folder / "connect" / "secrets").iterdir(), *folder.glob("*/*.*")]
-    return [path for path in found if path.is_file()]
-
-
 def test_no_password_is_in_a_process_list_a_log_or_connects_answers(platform: Platform) -> None:
     secret = passwords(platform.state_dir / "secrets")
     shown = [" ".join(psutil.Process(pid).cmdline()) for pid in pids(platform).values() if pid]
     shown += [path.read_text(errors="replace") for path in platform.processes.logs.iterdir()]
     connect = platform.services.connect.api
     shown.append(json.dumps(connect._request("GET", "/connectors?expand=info")))
-    shown += [platform.state_dir.joinpath("connect", "worker.properties").read_text()]
+    folder = platform.state_dir
+    shown += [folder.joinpath("connect", "worker.properties").read_text()]
+    # Those that we write for the services, without their own files.
+    ours = [*(folder / "secrets").rglob("*"), *(folder / "connect" / "secrets").iterdir(), *folder.glob("*/*.*")]
     kafka = platform.services.kafka.users.passwords
     assert {"admin", "broker", *ROLES} == set(kafka)
     for password in (secret.superuser, secret.connector, *kafka.values()):
         assert not [text for text in shown if password in text]
-        holders = {path for path in configurations(platform.state_dir) if password in path.read_text(errors="replace")}
+        holders = {path for path in ours if path.is_file() and password in path.read_text(errors="replace")}
         assert {stat.S_IMODE(path.stat().st_mode) for path in holders} == {0o600}, holders
 
 
@@ -213,16 +203,9 @@ def test_a_connector_that_the_worker_refuses_says_why(platform: Platform) -> Non
 def test_the_largest_event_that_may_be_lands(platform: Platform) -> None:
     # Random letters, which don't compress; the rest of the row fits into what is left.
     note = secrets.token_urlsafe((LARGEST_EVENT_BYTES - 4096) * 3 // 4)
-    execute(
-        platform.source,
-        sql.SQL("UPDATE datalake.outbox_settings SET max_event_bytes = {}").format(sql.Literal(LARGEST_EVENT_BYTES)),
-    )
-    execute(
-        platform.source,
-        sql.SQL("INSERT INTO datalake.cdc_events (order_id, order_items) VALUES (-1, {})").format(
-            sql.Literal(json.dumps([{"note": note}]))
-        ),
-    )
+    execute(platform.source, f"UPDATE datalake.outbox_settings SET max_event_bytes = {LARGEST_EVENT_BYTES}")
+    insert = sql.SQL("INSERT INTO datalake.cdc_events (order_id, order_items) VALUES (-1, {})")
+    execute(platform.source, insert.format(sql.Literal(json.dumps([{"note": note}]))))
     try:
         wait_until_landed(platform, -1)
     finally:
@@ -265,7 +248,7 @@ def test_no_number_leaves_the_source_that_the_sink_would_change(platform: Platfo
             " CREATE PUBLICATION numbers FOR TABLE datalake.numbers"
         ).format(values),
     )
-    config = api._request("GET", "/connectors/orders-source")["config"]
+    config = api.configuration("orders-source")
     own = {"name": "numbers", "slot.name": "numbers", "topic.prefix": "numbers", "publication.name": "numbers"}
     # The pipeline's own role may not write this topic.
     api.put_connector(
@@ -273,7 +256,7 @@ def test_no_number_leaves_the_source_that_the_sink_would_change(platform: Platfo
     )
     topic = Topic(connection=platform.services.kafka.client(), name="numbers.datalake.numbers")
     try:
-        wait_until(lambda: there(topic))
+        wait_until(lambda: events_in(topic) == 1)
         execute(source, "UPDATE datalake.numbers SET id = id")
         wait_until(lambda: topic.count() == 2)
         events = [event.value or b"" for event in topic.raw_events(0)]
@@ -288,13 +271,6 @@ def test_no_number_leaves_the_source_that_the_sink_would_change(platform: Platfo
         assert sent["na"] == ["123456789012345678901234567890", "0.1"]
         assert (sent["money"], sent["big"]) == (EVERY_NUMBER["money"][1], -(2**63))
         assert sent["document"] == EVERY_NUMBER["document"][1]
-
-
-def there(topic: Topic) -> bool:
-    try:
-        return topic.count() == 1
-    except KafkaException:
-        return False
 
 
 @pytest.fixture(scope="class")
@@ -503,10 +479,8 @@ def test_another_data_set_than_was_loaded_is_refused_and_everything_runs_on(plat
         (PlatformOptions(job=False, scale=5), r"4,145 generated orders \(--scale 5\)"),
         (PlatformOptions(job=False, dump=dump), r"the dump mine.sql \(SHA-256 [0-9a-f]{16}…\)"),
     ):
-        refusal = (
-            rf"^the source database has 829 generated orders \(--scale 1\), so it can't be started with {wanted}: "
-        )
-        with pytest.raises(PlatformError, match=refusal):
+        there = r"^the source database has 829 generated orders \(--scale 1\)"
+        with pytest.raises(PlatformError, match=f"{there}, so it can't be started with {wanted}: "):
             Platform(platform.state_dir, options).up()
     assert pids(platform) == before
     Platform(platform.state_dir, PlatformOptions(job=False, scale=1)).up()
@@ -543,7 +517,7 @@ def written(*folders: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for folder in folders for path in folder.rglob("*")}
 
 
-def test_lost_and_wrong_passwords_are_named_and_the_next_up_sets_them_anew(platform: Platform) -> None:
+def test_lost_and_wrong_passwords_are_named_and_the_next_up_sets_new_ones(platform: Platform) -> None:
     kept = platform.state_dir / "secrets"
     (kept / "kafka" / SINK).write_text("wrong")
     platform.processes.stop("sink", grace_s=STOP_S)
@@ -624,7 +598,7 @@ def test_the_supervisor_restarts_what_dies(platform: Platform) -> None:
 
 def test_a_failed_connector_says_why_and_the_supervisor_restarts_it_until_the_cause_is_gone(platform: Platform) -> None:
     api = platform.services.connect.api
-    source = api._request("GET", "/connectors/orders-source")["config"]
+    source = api.configuration("orders-source")
     changes = {"name": "broken", "slot.name": "broken", "topic.prefix": "broken", "publication.name": "nowhere"}
     changes |= acting_as_admin(platform)  # the pipeline's own role may not write these topics
     api.put_connector("broken", {**source, **changes, "snapshot.mode": "no_data"})

@@ -77,30 +77,24 @@ def test_a_service_is_found_as_soon_as_it_is_started(processes: Processes, monke
     assert Processes(processes.folder, processes.logs).main("kafka") == processes.main("kafka")
 
 
-def test_processes_of_another_folder_are_not_ours(processes: Processes, tmp_path: Path) -> None:
+def test_neither_another_folders_stop_nor_ctrl_c_reaches_the_service(processes: Processes, tmp_path: Path) -> None:
     started = start(processes, SLEEP)
     other = Processes(tmp_path / "other", tmp_path / "logs")
     other.stop("kafka", grace_s=0)
     assert other.find() == {}
     assert started.is_running()
-
-
-def test_ctrl_c_does_not_reach_the_service(processes: Processes) -> None:
-    started = start(processes, SLEEP)
     assert os.getsid(started.pid) == started.pid != os.getsid(0)
 
 
-def test_what_ignores_sigterm_is_killed(processes: Processes) -> None:
-    started = start(processes, STUBBORN)
-    processes.stop("kafka", grace_s=0.2)
-    assert gone(started)
-
-
-def test_descendants_are_stopped_too(processes: Processes) -> None:
-    started = start(processes, FAMILY, lines=2)
-    (child,) = started.children()
-    processes.stop("kafka", grace_s=5)
-    assert gone(child)
+@pytest.mark.parametrize(("program", "lines", "grace_s"), [(STUBBORN, 1, 0.2), (FAMILY, 2, 5)])
+def test_what_ignores_sigterm_is_killed_and_descendants_are_stopped(
+    processes: Processes, program: str, lines: int, grace_s: float
+) -> None:
+    started = start(processes, program, lines=lines)
+    family = [started, *started.children()]
+    processes.stop("kafka", grace_s=grace_s)
+    assert all(map(gone, family))
+    assert len(family) == lines
 
 
 def test_a_dead_services_leftovers_do_not_count_as_the_service(processes: Processes) -> None:
@@ -179,14 +173,10 @@ def test_an_early_death_shows_the_end_of_the_log(processes: Processes) -> None:
     assert log == ["    first", "    no data folder"]
 
 
-def test_what_never_gets_ready_is_given_up(processes: Processes) -> None:
+def test_what_never_gets_ready_and_a_cancelled_start_are_given_up(processes: Processes) -> None:
     start(processes, SLEEP)
     with pytest.raises(PlatformError, match=r"kafka isn't ready after 0 s: see .*kafka\.log"):
         processes.wait_until("kafka", lambda: False, timeout_s=0.1)
-
-
-def test_a_cancelled_start_starts_and_awaits_nothing(processes: Processes) -> None:
-    start(processes, SLEEP)
     processes.cancelled.set()
     with pytest.raises(CancelledError):
         processes.wait_until("kafka", lambda: False, timeout_s=10)
@@ -218,7 +208,7 @@ def test_a_log_that_has_grown_large_is_rotated(processes: Processes, monkeypatch
     assert (processes.logs / "kafka.log.1").read_text() == "an earlier run's words\n"
 
 
-def test_a_process_outlives_who_started_it_by_kill(tmp_path: Path) -> None:
+def test_a_process_outlives_its_starters_kill(tmp_path: Path) -> None:
     program = (
         "import os, signal, sys; from pathlib import Path; from local.services.processes import *\n"
         "p = Processes(Path(sys.argv[1]), Path(sys.argv[1]) / 'logs')\n"

@@ -1,8 +1,7 @@
 """Tables that the job or the source connector fails at, without the services."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -11,91 +10,75 @@ import pytest
 from contract.table_states import FAILING, RUNNING
 from db.connecting import LoadError
 from local.errors import FailingTablesError
+from local.look.lake import Lake
 from local.platform.connectors import Connectors, SetAside
 from local.platform.job import TableState
-from local.platform.services import LocalTable
-from local.platform.waiting import PATIENCE_S, AwaitedTables
+from local.platform.pipeline import PATIENCE_S
 from local.sink.settings import HELD, Held, write_held
 from plugins.source.captured import INCLUDED_TABLES, shown
 from plugins.source.failures import Failure
 from tests.local.platform.built import moving, services
 from tests.local.platform.test_pipeline import connectors
 
-BROKEN = TableState(state=FAILING, reason="address.avsc: no such file")
+FIRST, SECOND = "public.address", "public.city"
+LATER = PATIENCE_S - 1
 
 
-@dataclass
-class World:
-    """Two tables of an example: which are in the lake, what the job reports, and the time."""
+@pytest.mark.parametrize(
+    ("looks", "outcome"),
+    [
+        # At each look: the time, the tables in the lake, and those that the job fails at.
+        pytest.param([(0, {FIRST}, set())], SECOND, id="a table that isn't there is waited for"),
+        pytest.param([(0, {FIRST}, set()), (1, {FIRST, SECOND}, set())], True, id="until all are there"),
+        pytest.param([(0, set(), {FIRST}), (2 * PATIENCE_S, set(), {FIRST})], f"{FIRST}, {SECOND}", id="the other"),
+        pytest.param(
+            [(0, set(), {FIRST}), (90, {SECOND}, {FIRST}), (90 + PATIENCE_S, {SECOND}, {FIRST})], {FIRST}, id="fails"
+        ),
+        pytest.param([(0, set(), {FIRST, SECOND}), (PATIENCE_S, set(), {FIRST, SECOND})], {FIRST, SECOND}, id="both"),
+        pytest.param(
+            [(0, {SECOND}, {FIRST}), (LATER, {SECOND}, set()), (LATER, {SECOND}, {FIRST}), (30, {SECOND}, {FIRST})],
+            FIRST,
+            id="its time begins again after an attempt that works",
+        ),
+    ],
+)
+def test_tables_are_waited_for_and_failing_ones_named_once_only_they_are_left(
+    looks: list[tuple[float, set[str], set[str]]],
+    outcome: str | set[str] | bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`outcome`: True, what is still waited for, or the tables that are named as failing."""
+    found = services(tmp_path, "pagila")
+    two, pipeline = found.tables[:2], moving(found)
+    ends: list[bool | str] = []
 
-    tables: tuple[LocalTable, ...]
-    there: set[str] = field(default_factory=set)
-    states: dict[str, TableState] = field(default_factory=dict)
-    now: float = 0.0
+    def wait(_what: str, reached: Callable[[], bool], *, service: str, missing: Callable[[], str]) -> None:
+        assert service == "job"
+        for now, there, fails in looks:
+            states = {
+                table.job_name: TableState(state=FAILING if table.name in fails else RUNNING, reason="no such file")
+                for table in two
+            }
+            monkeypatch.setattr(pipeline, "table_states", lambda states=states: states)
+            monkeypatch.setattr("local.platform.pipeline.time.monotonic", lambda now=now: now)
+            monkeypatch.setattr(
+                found.aws, "tables", lambda _, there=there: {t.lake_name for t in two if t.name in there}
+            )
+            ends.append(reached() or missing())
 
-    def absent(self, tables: Sequence[LocalTable]) -> list[LocalTable]:
-        return [table for table in tables if table.name not in self.there]
-
-    @property
-    def awaited(self) -> AwaitedTables:
-        return AwaitedTables(self.tables, absent=self.absent, states=lambda: self.states, clock=lambda: self.now)
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tables=services(tmp_path, "pagila").tables[:2])
-
-
-def test_all_tables_are_waited_for(world: World) -> None:
-    first, second = world.tables
-    awaited = world.awaited
-    world.there = {first.name}
-    assert not awaited.arrived()
-    assert awaited.missing() == second.name
-    world.there = {first.name, second.name}
-    assert awaited.arrived()
-    assert awaited.missing() == ""
-
-
-def test_a_failing_table_ends_the_wait_with_its_reason_once_the_others_are_there(world: World) -> None:
-    first, second = world.tables
-    world.states = {first.job_name: BROKEN, second.job_name: TableState(state=RUNNING)}
-    awaited = world.awaited
-    for world.now in (0, 2 * PATIENCE_S):
-        assert not awaited.arrived(), "the other one isn't there yet"
-    world.there = {second.name}
-    assert not awaited.arrived()
-    world.now += PATIENCE_S
-    with pytest.raises(FailingTablesError) as said:
-        awaited.arrived()
-    line, *tables = str(said.value).splitlines()
-    assert line.startswith("1 of 2 tables aren't in the lake: the job fails at them, and tries again")
-    assert tables == [f"    table {first.name} fails: {BROKEN.reason}"]
-
-
-def test_each_failing_table_has_a_line(world: World) -> None:
-    world.states = {table.job_name: BROKEN for table in world.tables}
-    awaited = world.awaited
-    assert not awaited.arrived()
-    world.now = PATIENCE_S
-    with pytest.raises(FailingTablesError) as said:
-        awaited.arrived()
-    assert len(str(said.value).splitlines()) == 3
-
-
-def test_a_table_that_the_next_attempt_mends_is_waited_for(world: World) -> None:
-    first, second = world.tables
-    world.there, world.states = {second.name}, {first.job_name: BROKEN}
-    awaited = world.awaited
-    assert not awaited.arrived()
-    world.states = {first.job_name: TableState(state=RUNNING)}
-    world.now = PATIENCE_S
-    assert not awaited.arrived()
-    world.states = {first.job_name: BROKEN}
-    world.now = 2 * PATIENCE_S - 1
-    assert not awaited.arrived(), "its time begins anew"
-    world.there.add(first.name)
-    assert awaited.arrived()
+    monkeypatch.setattr(pipeline, "_wait", wait)
+    monkeypatch.setattr(pipeline, "awaited", lambda: list(two))
+    monkeypatch.setattr(Lake, "exists", lambda _self: True)
+    if isinstance(outcome, set):
+        with pytest.raises(FailingTablesError) as said:
+            pipeline.wait_lake()
+        line, *tables = str(said.value).splitlines()
+        assert line.startswith(f"{len(outcome)} of 2 tables aren't in the lake: the job fails at them, and tries again")
+        assert tables == [f"    table {name} fails: no such file" for name in sorted(outcome)]
+    else:
+        pipeline.wait_lake()
+        assert ends[-1] == outcome
 
 
 TABLES = ("address", "city", "country", "customer", "rental")

@@ -76,12 +76,7 @@ def add(lake: QueriedLake, sql: str = TEXTS["snapshot_customer_addresses"]) -> d
 @pytest.mark.parametrize("source", ["datalake.addresses", f"({TEXTS['addresses']}) AS x"])
 def test_an_address_has_its_city_and_country_and_shows_before_they_are_there(lake: QueriedLake, source: str) -> None:
     assert rows(lake, f"SELECT address_id, city, state_province, country FROM {source} ORDER BY 1") == [
-        {
-            "address_id": 100,
-            "city": "Augusta-Richmond County",
-            "state_province": "Georgia",
-            "country": "United States",
-        },
+        {"address_id": 100, "city": "Augusta-Richmond County", "state_province": "Georgia", "country": "United States"},
         {"address_id": 102, "city": "Birnin Zana", "state_province": "Lake Turkana", "country": "Wakanda"},
         {"address_id": 105, "city": None, "state_province": "Asir", "country": None},
     ]

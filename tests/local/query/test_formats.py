@@ -112,7 +112,7 @@ def test_changes_of_one_millisecond_are_in_their_positions_order(tmp_path: Path)
     assert [json.loads(row["event"])["city"] for row in found] == ["100"] * len(orders)
 
 
-def test_a_snapshots_row_stands_before_what_lands_behind_it_whatever_its_time_is(tmp_path: Path) -> None:
+def test_a_snapshots_row_stands_before_what_lands_behind_it_at_any_time(tmp_path: Path) -> None:
     objects = [
         [event("r", 9, lsn=None, city_id=1, city="read")],
         [event("u", 5, lsn=8, city_id=1, city="changed")],
@@ -129,19 +129,15 @@ def test_a_key_of_two_columns_is_an_array(tmp_path: Path) -> None:
     assert [row[:2] for row in history(lake)] == [('["1","23"]', "x"), ('["12","3"]', "y")]
 
 
-def test_a_table_without_a_key_or_a_topic_has_no_history() -> None:
+def test_the_outboxs_history_is_its_file_and_a_table_without_a_key_or_a_topic_has_none() -> None:
+    [file] = [query for query in QUERIES if query.name == "history"]
     tables = [
+        Queried(table="cdc_events", outbox=True, topic="demo.datalake.cdc_events", key=("order_id",)),
         Queried(table="log", outbox=False, topic="a.b.log"),
         Queried(table="read", outbox=False, key=("id",)),
         Queried(table="odd", outbox=False, topic="a.b.odd", key=("an id",)),
     ]
-    assert not [query.name for query in named_queries("lake", tables) if query.name.startswith("history")]
-
-
-def test_the_outboxs_history_is_its_file() -> None:
-    [file] = [query for query in QUERIES if query.name == "history"]
-    queried = Queried(table="cdc_events", outbox=True, topic="demo.datalake.cdc_events", key=("order_id",))
-    [found] = [query for query in named_queries("datalake", [queried]) if query.name == "history"]
+    [found] = [query for query in named_queries("datalake", tables) if query.name.startswith("history")]
     assert found.sql.replace('"datalake"."cdc_landed"', "datalake.cdc_landed") in file.text
 
 
@@ -219,37 +215,43 @@ def test_a_terminal_is_told_nothing_but_text() -> None:
     assert len(row) == WIDEST
 
 
-def test_csv_tells_null_from_an_empty_text() -> None:
-    result = pyarrow.table({"a": ["", None, 'x"y'], "b": [1, 2, 3]})
-    assert written(result, "csv").decode() == '"a","b"\n"","1"\n,"2"\n"x""y","3"\n'
-
-
-def test_json_has_an_object_a_line_with_all_digits() -> None:
-    result = RESULT.append_column("most", pyarrow.array([9_007_199_254_740_993, None], pyarrow.int64()))
-    first, second = written(result, "json").decode().splitlines()
-    assert json.loads(first, parse_float=Decimal) == {
-        "id": 1,
-        "name": 'say "hi"',
-        "price": Decimal("1.50"),
-        "seen": "2026-11-22 11:00:00.000000Z",
-        "born": "1996-07-04",
-        "good": True,
-        "items": [1, 2],
-        "most": 9_007_199_254_740_993,
-    }
-    assert json.loads(second)["price"] is None
-
-
-def test_a_number_that_json_hasnt_is_a_text() -> None:
-    result = pyarrow.table({"a": [float("nan"), float("-inf"), 0.1]})
-    assert written(result, "json").decode().splitlines() == ['{"a": "nan"}', '{"a": "-inf"}', '{"a": 0.1}']
+@pytest.mark.parametrize(
+    ("form", "result", "expected"),
+    [
+        pytest.param(
+            "csv",
+            pyarrow.table({"a": ["", None, 'x"y'], "b": [1, 2, 3]}),
+            ['"a","b"', '"","1"', ',"2"', '"x""y","3"'],
+            id="csv tells null from an empty text",
+        ),
+        pytest.param(
+            "json",
+            RESULT.append_column("most", pyarrow.array([9_007_199_254_740_993, None], pyarrow.int64())),
+            [
+                r'{"id": 1, "name": "say \"hi\"", "price": 1.50, "seen": "2026-11-22 11:00:00.000000Z",'
+                ' "born": "1996-07-04", "good": true, "items": [1, 2], "most": 9007199254740993}',
+                '{"id": 2, "name": null, "price": null, "seen": null,'
+                ' "born": null, "good": false, "items": null, "most": null}',
+            ],
+            id="json has an object a line with all digits",
+        ),
+        pytest.param(
+            "json",
+            pyarrow.table({"a": [float("nan"), float("-inf"), 0.1]}),
+            ['{"a": "nan"}', '{"a": "-inf"}', '{"a": 0.1}'],
+            id="a number that json hasn't is a text",
+        ),
+    ],
+)
+def test_a_result_is_written_for_other_programs(form: Format, result: pyarrow.Table, expected: list[str]) -> None:
+    assert written(result, form).decode().splitlines() == expected
 
 
 def test_parquet_keeps_the_types() -> None:
     assert parquet.read_table(io.BytesIO(written(RESULT, "parquet"))).equals(RESULT)
 
 
-def test_years_beyond_16_bits_and_before_christ_are_shown_as_they_are() -> None:
+def test_years_beyond_16_bits_and_before_christ_and_intervals_are_shown_as_they_are() -> None:
     micros = [0, -1, 6248787955200000000, 9223371331200000000, -210866803200000000, None]
     moments = pyarrow.chunked_array([pyarrow.array(micros, pyarrow.int64()).cast(pyarrow.timestamp("us", "UTC"))])
     assert texts(moments) == [
@@ -260,6 +262,8 @@ def test_years_beyond_16_bits_and_before_christ_are_shown_as_they_are() -> None:
         "-4713-11-24 00:00:00.000000Z",
         None,
     ]
+    spans = pyarrow.array([(1, 2, 3), None], pyarrow.month_day_nano_interval())
+    assert texts(pyarrow.chunked_array([spans])) == ["MonthDayNano(months=1, days=2, nanoseconds=3)", None]
     days = pyarrow.array([2**31 - 1, 106751991, -719529, -(2**31)], pyarrow.int32()).cast(pyarrow.date32())
     assert texts(pyarrow.chunked_array([days])) == ["5881580-07-11", "294247-01-10", "-0001-12-31", "-5877641-06-23"]
 
@@ -290,8 +294,3 @@ OF_TWO = pyarrow.array([0, 2], pyarrow.int32())
 def test_what_is_nested_is_written_as_a_flat_column_is(nested: pyarrow.Array, text: str) -> None:
     rows = pyarrow.concat_arrays([nested, pyarrow.nulls(1, nested.type), nested])
     assert texts(pyarrow.chunked_array([rows, rows[1:]])) == [text, None, text, None, text]
-
-
-def test_an_interval_is_shown_as_pyarrow_says_it() -> None:
-    spans = pyarrow.array([(1, 2, 3), None], pyarrow.month_day_nano_interval())
-    assert texts(pyarrow.chunked_array([spans])) == ["MonthDayNano(months=1, days=2, nanoseconds=3)", None]

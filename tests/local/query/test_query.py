@@ -1,5 +1,6 @@
 """A statement reads only what it names, and reaches no file; readable instants, and a history's versions."""
 
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -12,8 +13,8 @@ import pytest
 from analytics.queries import QUERIES, Queried, named_queries
 from contract.errors import UserError
 from contract.history import COMMIT, ENDED, VALID_FROM, VERSION
-from local.look.lake import InstantError, Lake, LakeError, Readable, parse_instant, readable
-from local.query import query
+from local.look import lake as lake_module
+from local.look.lake import InstantError, Lake, LakeError, oldest_readable, parse_instant
 from local.query.engine import Engine, QueryError, engine
 from local.query.query import Period, QueriedLake, ask, described
 from tests.local.query.lakes import KnownLake, known_table, lake_of, rows
@@ -78,10 +79,10 @@ def test_an_instant_is_read_while_no_cleaning_removes_it(
 ) -> None:
     instant = "20261122110000000"
     oldest = iter([instant, instant, "20261122120000000", instant, "20261122120000000"])
-    monkeypatch.setattr(query, "readable", lambda _lake: Readable(oldest=next(oldest), newest="20261122130000000"))
+    monkeypatch.setattr(lake_module, "oldest_readable", lambda _lake: next(oldest))
     count = partial(ask, lake, "SELECT count(*) FROM cdc_events", Period(as_of=instant))
     count()
-    with pytest.raises(InstantError, match="cdc_events can't be read as of"):
+    with pytest.raises(InstantError, match=f"cdc_events can't be read as of {instant}: .* from 20261122120000000 on"):
         count()
     assert orders.instants == [instant]
     # A cleaning that begins while the rows are read.
@@ -123,16 +124,19 @@ def test_another_name_is_refused_with_those_that_there_are(lake: QueriedLake, sq
         ask(lake, sql, Period())
 
 
-@pytest.mark.parametrize("sql", ["SELECT nothing FROM cdc_events", "SELECT 1 / 0", "SELECT no_such_function(1)"])
-def test_what_cant_be_done_is_one_line(lake: QueriedLake, sql: str) -> None:
-    with pytest.raises(UserError) as refused:
-        ask(lake, sql, Period())
+@pytest.mark.parametrize(
+    ("sql", "since", "reason"),
+    [
+        ("SELECT nothing FROM cdc_events", None, "nothing"),
+        ("SELECT 1 / 0", None, "Division by zero"),
+        ("SELECT no_such_function(1)", None, "no_such_function"),
+        ("SELECT * FROM order_items", "20261122110000000", "--since shows rows of captured tables"),
+    ],
+)
+def test_what_cant_be_done_is_one_line(lake: QueriedLake, sql: str, since: str | None, reason: str) -> None:
+    with pytest.raises(UserError, match=f"(?i)^.*{reason}.*$") as refused:
+        ask(lake, sql, Period(since=since))
     assert "\n" not in str(refused.value)
-
-
-def test_changes_are_of_tables_and_not_of_queries(lake: QueriedLake) -> None:
-    with pytest.raises(QueryError, match="--since shows rows of captured tables"):
-        ask(lake, "SELECT * FROM order_items", Period(since="20261122110000000"))
 
 
 # Even without the translation, the engine itself refuses.
@@ -236,9 +240,8 @@ def timeline(tmp_path: Path) -> Path:
     return folder
 
 
-def found(timeline: Path) -> tuple[str, str]:
-    instants = readable(Lake(base_uri=timeline.parent.as_uri()))
-    return instants.oldest, instants.newest
+def oldest(timeline: Path) -> str:
+    return oldest_readable(Lake(base_uri=timeline.parent.as_uri()))
 
 
 def clean(timeline: Path, instant: str, kept: str) -> None:
@@ -247,7 +250,7 @@ def clean(timeline: Path, instant: str, kept: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cleanings", "oldest"),
+    ("cleanings", "expected"),
     [
         # Without a cleaning, all that isn't archived is whole.
         ({}, COMMITS[0]),
@@ -257,10 +260,10 @@ def clean(timeline: Path, instant: str, kept: str) -> None:
         ({"20261122110005500": ""}, COMMITS[-1]),
     ],
 )
-def test_what_the_newest_cleaning_kept_is_readable(timeline: Path, cleanings: dict[str, str], oldest: str) -> None:
+def test_what_the_newest_cleaning_kept_is_readable(timeline: Path, cleanings: dict[str, str], expected: str) -> None:
     for instant, kept in cleanings.items():
         clean(timeline, instant, kept)
-    assert found(timeline) == (oldest, COMMITS[-1])
+    assert oldest(timeline) == expected
 
 
 def test_what_a_cleaning_under_way_wont_keep_counts_as_gone(timeline: Path) -> None:
@@ -268,21 +271,14 @@ def test_what_a_cleaning_under_way_wont_keep_counts_as_gone(timeline: Path) -> N
     (timeline / "20261122110005500.clean.inflight").touch()
     with (timeline / "20261122110005500.clean.requested").open("wb") as file:
         fastavro.writer(file, PLAN, [{"earliestInstantToRetain": {"timestamp": COMMITS[4]}}])
-    assert found(timeline) == (COMMITS[4], COMMITS[-1])
+    assert oldest(timeline) == COMMITS[4]
 
 
 def test_a_cleaning_that_cant_be_read_is_no_permission(timeline: Path) -> None:
     (timeline / "20261122110005500.clean").write_text("half")
     for folder in (timeline.parent, timeline / "none"):
         with pytest.raises(LakeError, match="its timeline can't be read"):
-            readable(Lake(base_uri=folder.as_uri()))
-
-
-def test_an_instant_that_is_gone_is_refused_with_the_oldest() -> None:
-    instants = Readable(oldest=COMMITS[3], newest=COMMITS[-1])
-    instants.check(COMMITS[3], "things")
-    with pytest.raises(InstantError, match=f"things can't be read as of {COMMITS[2]}: .* from {COMMITS[3]} on"):
-        instants.check(COMMITS[2], "things")
+            oldest_readable(Lake(base_uri=folder.as_uri()))
 
 
 @pytest.mark.parametrize(
@@ -294,13 +290,9 @@ def test_an_instant_that_is_gone_is_refused_with_the_oldest() -> None:
         ("2026-11-22 11:00", "20261122110000000"),
         ("2026-11-22T12:00:00+01:00", "20261122110000000"),
         ("2026-11-22", "20261122000000000"),
+        *((text, None) for text in ("yesterday", "2026", "20261122110000123456", "2026-13-01")),
     ],
 )
-def test_an_instant_is_hudis_or_iso(text: str, instant: str) -> None:
-    assert parse_instant(text) == instant
-
-
-@pytest.mark.parametrize("text", ["yesterday", "2026", "20261122110000123456", "2026-13-01"])
-def test_another_text_is_no_instant(text: str) -> None:
-    with pytest.raises(InstantError, match="is no instant: give"):
-        parse_instant(text)
+def test_an_instant_is_hudis_or_iso(text: str, instant: str | None) -> None:
+    with nullcontext() if instant else pytest.raises(InstantError, match="is no instant: give"):
+        assert parse_instant(text) == instant

@@ -180,12 +180,7 @@ def test_a_right_that_was_taken_away_is_gone_and_said(
 
 
 @pytest.mark.parametrize(
-    "login",
-    [
-        {"security.protocol": "PLAINTEXT"},
-        {"sasl.password": "wrong"},
-        {"sasl.username": "nobody"},
-    ],
+    "login", [{"security.protocol": "PLAINTEXT"}, {"sasl.password": "wrong"}, {"sasl.username": "nobody"}]
 )
 def test_nobody_gets_in_without_a_users_password(broker: Kafka, login: dict[str, str]) -> None:
     client: dict[str, str | int | float | bool] = {**broker.client(ADMIN), **login, "log_level": 0}

@@ -7,7 +7,7 @@ import pytest
 
 from local.errors import PlatformError
 from local.services.connect import JDBC, LENSES, Connect, UserPlugin
-from local.services.jvm import properties_text, write_properties
+from local.services.jvm import write_properties
 from local.services.spark import _environment
 from plugins.releases.archive import RESOURCES_JAR
 from plugins.workers.connect_workers import EVERY_VALUE, IS_TRUNCATE
@@ -17,23 +17,17 @@ def connect(folder: Path, lenses: Path | None = None) -> Connect:
     return Connect(folder, port=20_000, bootstrap_servers="127.0.0.1:20001", lenses=lenses)
 
 
-def test_the_password_is_in_a_private_file_and_only_named_elsewhere(tmp_path: Path) -> None:
+def test_the_password_is_in_a_private_file_of_the_one_folder_that_the_worker_reads(tmp_path: Path) -> None:
     reference = connect(tmp_path).password_reference("s3cret")
     path = tmp_path / "secrets" / "connector.properties"
     assert reference == f"${{file:{path}:password}}"
     assert path.read_text() == "password=s3cret\n"
     assert path.stat().st_mode & 0o077 == 0
-
-
-def test_a_path_that_a_reference_cannot_hold_is_one_line(tmp_path: Path) -> None:
+    properties = connect(tmp_path).properties()
+    assert properties["config.providers.file.param.allowed.paths"] == str(path.parent)
+    assert properties["listeners"] == "http://127.0.0.1:20000"
     with pytest.raises(PlatformError, match=r"move the platform away from .*a:b"):
         connect(tmp_path / "a:b").password_reference("s3cret")
-
-
-def test_the_worker_listens_on_loopback_and_reads_secrets_from_its_own_folder_only(tmp_path: Path) -> None:
-    properties = connect(tmp_path).properties()
-    assert properties["listeners"] == "http://127.0.0.1:20000"
-    assert properties["config.providers.file.param.allowed.paths"] == str(tmp_path / "secrets")
 
 
 @pytest.mark.usefixtures("own_jars")
@@ -93,15 +87,12 @@ def test_a_release_joins_the_plugins_and_leaves_them(
 
 
 @pytest.mark.usefixtures("own_jars")
-def test_the_worker_looks_into_every_class_of_a_given_plugin(tmp_path: Path) -> None:
-    release = released(tmp_path, S3_JAR, packed=False)
-    worker = tmp_path / "worker"
-    connect(worker, release).install_plugins()
-    assert list((worker / "plugins" / "lenses").glob(f"**/{S3_JAR}"))
-    assert connect(worker, release).properties()["plugin.discovery"] == "hybrid_warn"
-    connect(worker).install_plugins()
-    assert not (worker / "plugins" / "lenses").exists()
-    assert connect(worker).properties()["plugin.discovery"] == "service_load"
+def test_the_worker_has_a_given_plugin_alone_and_looks_into_its_every_class(tmp_path: Path) -> None:
+    release, worker = released(tmp_path, S3_JAR, packed=False), tmp_path / "worker"
+    for given, discovery in ((release, "hybrid_warn"), (None, "service_load")):
+        connect(worker, given).install_plugins()
+        assert bool(list(worker.glob(f"plugins/lenses/**/{S3_JAR}"))) is (given is not None)
+        assert connect(worker, given).properties()["plugin.discovery"] == discovery
 
 
 @pytest.mark.parametrize("given", [LENSES, JDBC])
@@ -146,14 +137,10 @@ def test_a_release_of_something_else_is_refused(tmp_path: Path, given: UserPlugi
         ("", ""),
     ],
 )
-def test_values_are_escaped_as_java_reads_them(value: str, line: str) -> None:
-    assert properties_text({"key": value}) == f"key={line}\n"
-
-
-def test_a_written_file_is_pure_ascii(tmp_path: Path) -> None:
+def test_values_are_escaped_as_java_reads_them(tmp_path: Path, value: str, line: str) -> None:
     path = tmp_path / "new" / "server.properties"
-    write_properties(path, {"log.dirs": "/home/jürgen/build", "node.id": "1"})
-    assert path.read_bytes() == b"log.dirs=/home/j\\u00fcrgen/build\nnode.id=1\n"
+    write_properties(path, {"key": value, "node.id": "1"})
+    assert path.read_bytes().decode("ascii") == f"key={line}\nnode.id=1\n"
 
 
 def test_the_job_asks_the_servers_on_loopback_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

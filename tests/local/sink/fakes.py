@@ -223,6 +223,9 @@ class World:
     def landed_objects(self) -> dict[str, bytes]:
         return {key: body for key, body in self.s3.objects.items() if not key.startswith(".")}
 
+    def offsets(self) -> list[int]:
+        return [fake.committed.offset for fake in self.topics.values() if fake.committed]
+
     def gaps(self) -> list[tuple[Any, Any]]:
         prefix, _ = LandingStore.note_keys(self.settings.name, TOPIC)
         notes = [json.loads(body) for key, body in sorted(self.s3.objects.items()) if key.startswith(prefix)]
@@ -282,6 +285,13 @@ def events(count: int, start: int = 0) -> list[bytes | None]:
         None if number % 7 == 6 else json.dumps({"customer_id": number % 3, "n": number}).encode()
         for number in range(start, start + count)
     ]
+
+
+def lines_by_folder(objects: Mapping[str, bytes]) -> dict[str, list[bytes]]:
+    folders: dict[str, list[bytes]] = {}
+    for key, body in objects.items():
+        folders.setdefault(key.rpartition("/")[0], []).extend(body.splitlines())
+    return folders
 
 
 def lines(count: int) -> list[bytes]:

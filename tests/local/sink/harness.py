@@ -118,13 +118,6 @@ class Pipeline:
     def landed(self) -> list[bytes]:
         return [line for body in self.objects().values() for line in body.splitlines()]
 
-    def landed_folders(self) -> dict[str, list[bytes]]:
-        """The landed objects of each topic partition, by `<topic>/<partition>`."""
-        folders: dict[str, list[bytes]] = {}
-        for key, body in self.objects().items():
-            folders.setdefault(key.rpartition("/")[0], []).extend(body.splitlines())
-        return folders
-
     def gaps(self) -> list[tuple[Any, Any]]:
         client, (prefix, _) = self.services.s3.client(), LandingStore.note_keys(self.sink.name, self.topic)
         listed = client.list_objects_v2(Bucket=BUCKET, Prefix=prefix).get("Contents", [])
@@ -143,11 +136,11 @@ class Pipeline:
     def wait_committed(self, offset: int) -> None:
         wait_until(lambda: self.committed() == offset, f"{self.topic} is committed up to {offset}")
 
-    def task(self, consumer: GroupConsumer | None = None, store: LandingStore | None = None) -> SinkTask:
+    def task(self, consumer: GroupConsumer | None = None) -> SinkTask:
         kafka = self.services.kafka.client()
         letters = self.settings.dead_letters
         queue = None if letters is None else DeadLetterQueue(kafka, letters)
-        return SinkTask(self.settings, consumer or GroupConsumer(kafka, self.settings), store or self.store(), queue)
+        return SinkTask(self.settings, consumer or GroupConsumer(kafka, self.settings), self.store(), queue)
 
     @contextlib.contextmanager
     def running(self) -> Iterator["RunningTask"]:
@@ -183,7 +176,6 @@ class RunningTask:
 
     @property
     def error(self) -> BaseException | None:
-        """The error that has ended it."""
         return self._ended.exception() if self._ended.done() else None
 
     def wait(self) -> BaseException | None:

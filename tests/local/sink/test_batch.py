@@ -25,16 +25,12 @@ def add(to: Batch, *values: bytes | None, now: float = 0.0) -> None:
         to.add(value, offset=to.end, timestamp_ms=1_000 + to.end, now=now)
 
 
-def test_an_empty_batch_is_never_due() -> None:
-    assert not batch().is_due(1e9)
-    assert not batch(counts_from=0.0).is_due(1e9)
-
-
 @pytest.mark.parametrize(("counts_from", "due_at"), [(None, 110.0), (95.0, 105.0)])
 def test_its_age_counts_from_the_flush_before_else_from_its_first_record(
     counts_from: float | None, due_at: float
 ) -> None:
     open_batch = batch(flush_interval_seconds=10, counts_from=counts_from)
+    assert not open_batch.is_due(1e9), "it is empty"
     add(open_batch, b"1", now=100.0)
     add(open_batch, b"2", now=104.0)
     assert [open_batch.is_due(now) for now in (due_at - 0.1, due_at, due_at + 100)] == [False, True, True]
@@ -64,26 +60,15 @@ def test_the_name_tells_the_last_landed_offset_and_the_range_of_times(
     assert open_batch.end == 7 + len(times) + tombstones
 
 
-def test_tombstones_alone_leave_no_line() -> None:
-    open_batch = batch()
-    add(open_batch, None, None, now=5.0)
-    assert (open_batch.start, open_batch.end, open_batch.lines) == (0, 2, [])
-    assert open_batch.is_due(65.0)
-
-
-def test_left_out_offsets_are_holes() -> None:
+def test_tombstones_leave_no_line_left_out_offsets_are_holes_and_a_malformed_value_changes_nothing() -> None:
     open_batch = batch(start=5)
-    for offset in (5, 6, 9, 12):
+    add(open_batch, None, None, now=5.0)
+    assert (open_batch.start, open_batch.end, open_batch.lines, open_batch.is_due(65.0)) == (5, 7, [], True)
+    for offset in (7, 9, 12):
         open_batch.add(b"1", offset=offset, timestamp_ms=0, now=0.0)
-    assert open_batch.holes == [(7, 9), (10, 12)]
-
-
-def test_a_malformed_value_leaves_the_batch_as_it_was() -> None:
-    open_batch = batch()
-    add(open_batch, b'{"k": 1}')
     with pytest.raises(MalformedValueError):
         add(open_batch, b"{")
-    assert (open_batch.end, open_batch.lines) == (1, [b'{"k": 1}\n'])
+    assert (open_batch.end, open_batch.lines, open_batch.holes) == (13, [b"1\n"] * 3, [(8, 9), (10, 12)])
 
 
 if TYPE_CHECKING:
@@ -100,18 +85,13 @@ def store(s3: FakeS3) -> LandingStore:
     return LandingStore(cast("S3Client", s3), BUCKET, "orders-sink")
 
 
-def test_an_object_with_the_same_content_is_left_alone(s3: FakeS3, store: LandingStore) -> None:
-    store.put("a", b"1\n2\n")
-    store.put("a", b"1\n2\n")
+def test_an_object_with_the_same_events_is_left_alone_and_others_are_refused(s3: FakeS3, store: LandingStore) -> None:
+    for _ in range(2):
+        store.put("a", b"1\n2\n")
+    for other in (b"2\n", b"0\n1\n2\n", b"1\n3\n"):
+        with pytest.raises(SinkError, match="s3://landing/a holds other events"):
+            store.put("a", other)
     assert s3.objects == {"a": b"1\n2\n"}
-
-
-@pytest.mark.parametrize("second", [b"2\n", b"0\n1\n2\n", b"1\n3\n"])
-def test_other_events_under_the_same_name_are_refused(s3: FakeS3, store: LandingStore, second: bytes) -> None:
-    store.put("a", b"1\n2\n")
-    with pytest.raises(SinkError, match="s3://landing/a holds other events"):
-        store.put("a", second)
-    assert s3.objects["a"] == b"1\n2\n"
 
 
 @pytest.mark.parametrize("known", [0, 10, 12, 13])
@@ -125,19 +105,18 @@ def test_the_end_of_a_folder_is_behind_its_greatest_offset(s3: FakeS3, store: La
     assert store.end("p/t/0", known=known) == 12
 
 
-def test_a_gap_is_kept_once(s3: FakeS3, store: LandingStore) -> None:
+def test_a_gap_and_a_topics_id_are_kept_once(s3: FakeS3, store: LandingStore) -> None:
+    assert store.topic_id("orders") is None
     for _ in range(2):
         store.keep_gap(Partition("orders", 0), 5, 9, "x")
-    [(key, note)] = s3.objects.items()
-    assert key == ".indexes/.sink/orders-sink/gaps/orders/0/000000000005_000000000009.json"
-    assert json.loads(note) == {"topic": "orders", "partition": 0, "first": 5, "end": 9, "reason": "x"}
-
-
-def test_the_topics_id_is_kept(store: LandingStore) -> None:
-    assert store.topic_id("orders") is None
-    store.keep_topic_id("orders", "id")
-    assert store.topic_id("orders") == "id"
-    assert store.topic_id("other") is None
+        store.keep_topic_id("orders", "id")
+    assert (store.topic_id("orders"), store.topic_id("other")) == ("id", None)
+    folder = ".indexes/.sink/orders-sink"
+    gap = {"topic": "orders", "partition": 0, "first": 5, "end": 9, "reason": "x"}
+    assert {key: json.loads(note) for key, note in s3.objects.items()} == {
+        f"{folder}/gaps/orders/0/000000000005_000000000009.json": gap,
+        f"{folder}/topics/orders.json": {"topic": "orders", "topic_id": "id"},
+    }
 
 
 def answer(code: str, status: int) -> ClientError:
@@ -180,15 +159,12 @@ LONG_DECIMAL = "1234567890.1234567890"
         (b'{\r\n "a": 1\n}', b'{   "a": 1 }\n'),
         ('"ü\u2028\x85"'.encode(), '"ü\u2028\x85"\n'.encode()),
         (b'{"a": {}, "b": [], "c": ""}', b'{"a": {}, "b": [], "c": ""}\n'),
+        # The connector skips these.
+        *((skipped, None) for skipped in (None, b"", b" \n\t", b"null", b" null\n")),
     ],
 )
-def test_a_value_becomes_one_line_and_is_unchanged_else(value: bytes, text: bytes) -> None:
+def test_a_value_becomes_one_line_and_is_unchanged_otherwise(value: bytes | None, text: bytes | None) -> None:
     assert line(value) == text
-
-
-@pytest.mark.parametrize("value", [None, b"", b" \n\t", b"null", b" null\n"])
-def test_what_the_connector_skips_is_skipped(value: bytes | None) -> None:
-    assert line(value) is None
 
 
 @pytest.mark.parametrize(
@@ -244,7 +220,7 @@ def test_numbers_that_fit_or_travel_as_text_pass(value: str) -> None:
     assert line(value.encode()) == value.encode() + b"\n"
 
 
-def test_whatever_python_writes_of_a_double_is_the_same_number_for_the_connector() -> None:
+def test_a_double_as_python_writes_it_is_the_same_number_for_the_connector() -> None:
     chosen = chance()
     for _ in range(2_000):
         number = chosen.uniform(-1, 1) * 10 ** chosen.randrange(-300, 300)

@@ -53,7 +53,6 @@ class StandIn:
         self._held = list(held)
 
     def failure(self) -> str | None:
-        """Return why it has failed."""
         if self._running is not None and self._running.error is not None:
             return str(self._running.error)
         return next((record.reason for record in self._held), None)

@@ -88,10 +88,7 @@ def test_a_dead_letter_topic_is_taken_over() -> None:
         ),
         ({"consumer.override.partition.assignment.strategy": "Sticky"}, "strategy: must be org.apache.*RoundRobin"),
         ({"connect.s3.kcql": "INSERT"}, "KCQL: not of the form"),
-        (
-            {"connect.s3.kcql": BOTH.replace("landing", "other-bucket", 1), "topics": "orders,other"},
-            "one bucket alone",
-        ),
+        ({"connect.s3.kcql": BOTH.replace("landing", "other-bucket", 1), "topics": "orders,other"}, "one bucket alone"),
         ({"connect.s3.kcql": TO_ORDERS.replace("FROM orders", "FROM orders PARTITIONBY a")}, "has no PARTITIONBY"),
     ],
 )
@@ -106,12 +103,11 @@ def test_what_the_connector_takes_and_loses_events_by_is_refused(row: Setting) -
         TaskSettings.of("s", {**sink_connector(SINK), **row.changed("landing:events", "orders")})
 
 
-@pytest.mark.parametrize("name", ["topics", "connect.s3.kcql", "connect.s3.aws.region"])
-def test_a_missing_property_is_named(name: str) -> None:
-    config = sink_connector(SINK)
-    del config[name]
-    with pytest.raises(SinkError, match=f"{name}: is missing"):
-        TaskSettings.of("s", config)
+def test_a_missing_property_is_named() -> None:
+    for name in ("topics", "connect.s3.kcql", "connect.s3.aws.region"):
+        config = {key: value for key, value in sink_connector(SINK).items() if key != name}
+        with pytest.raises(SinkError, match=f"{name}: is missing"):
+            TaskSettings.of("s", config)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"name": "s"}', '{"name": "s", "config": 5}'])

@@ -2,60 +2,21 @@
 
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.cimpl import NewTopic
 
-from local.sink.consumer import Committed, GroupConsumer
+from local.sink.consumer import GroupConsumer
 from local.sink.settings import Partition, SinkError
-from local.sink.store import LandingStore
 from plugins.kafka.topic_admin import set_first_offsets
-from tests.local.sink.fakes import CrashError, Steps
+from tests.local.sink.fakes import lines_by_folder
 from tests.local.sink.harness import Pipeline, RunningTask, Services
 from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.integration
-
-
-class CrashingConsumer(GroupConsumer):
-    """Dies before or after a commit."""
-
-    def __init__(self, kafka: Mapping[str, str], settings: Any, steps: Steps) -> None:
-        super().__init__(kafka, settings)
-        self._steps = steps
-
-    def commit(self, partition: Partition, committed: Committed) -> None:
-        self._steps.step(lambda: super(CrashingConsumer, self).commit(partition, committed))
-
-
-class CrashingStore(LandingStore):
-    """Dies before or after an object is written."""
-
-    def __init__(self, store: LandingStore, steps: Steps) -> None:
-        self.__dict__.update(store.__dict__)
-        self._steps = steps
-
-    def put(self, key: str, body: bytes) -> None:
-        self._steps.step(lambda: super(CrashingStore, self).put(key, body))
-
-
-@pytest.mark.long
-def test_dying_at_each_step_in_turn_loses_and_repeats_nothing(services: Services) -> None:
-    pipeline = Pipeline(services, flush_count=10)
-    produced: list[bytes] = []
-    for point in range(6):
-        produced += pipeline.produce(10)
-        steps = Steps(crash_at=point)
-        consumer = CrashingConsumer(services.kafka.client(), pipeline.settings, steps)
-        task = pipeline.task(consumer, CrashingStore(pipeline.store(), steps))
-        with pytest.raises(CrashError):
-            task.run()
-    with pipeline.running():
-        pipeline.wait_committed(len(produced))
-    assert pipeline.landed() == produced
 
 
 def test_a_process_killed_in_mid_stream_loses_and_repeats_nothing(services: Services) -> None:
@@ -145,13 +106,18 @@ def test_a_position_that_kafka_no_longer_has_isnt_skipped_in_silence(services: S
     assert pipeline.landed() == produced[4:]
 
 
+def delete(pipeline: Pipeline) -> None:
+    pipeline.delete_topic()
+    topics = pipeline.services.admin.list_topics
+    wait_until(lambda: pipeline.topic not in topics(timeout=5).topics, "the topic is gone")
+
+
 def test_a_topic_made_again_is_refused(services: Services) -> None:
     pipeline = Pipeline(services)
     pipeline.produce(10)
     with pipeline.running():
         pipeline.wait_committed(10)
-    pipeline.delete_topic()
-    wait_until(lambda: pipeline.topic not in services.admin.list_topics(timeout=5).topics, "the topic is gone")
+    delete(pipeline)
     pipeline.create_topic()
     pipeline.produce(20)
     error = RunningTask(pipeline.task()).wait()
@@ -181,31 +147,21 @@ def test_a_malformed_value_goes_to_the_dead_letter_topic(services: Services) -> 
     assert headers["__connect.errors.offset"] == b"5"
 
 
-def test_a_topic_without_a_record_is_no_obstacle_and_its_first_one_lands(services: Services) -> None:
+def test_a_topic_without_a_record_and_one_that_isnt_there_yet_are_waited_for(services: Services) -> None:
     """Production before its first order: the topic exists, and the sink's group has committed its first offset."""
-    pipeline = Pipeline(services)
+    first, absent = Pipeline(services), Pipeline(services)
     said: list[str] = []
-    settings = services.kafka.client()
-    set_first_offsets(settings, group=pipeline.settings.group, topic=pipeline.topic, say=said.append)
+    set_first_offsets(services.kafka.client(), group=first.settings.group, topic=first.topic, say=said.append)
     assert len(said) == 1
-    with pipeline.running():
+    delete(absent)
+    with first.running(), absent.running():
         time.sleep(2)
-        assert pipeline.landed() == []
-        produced = pipeline.produce(5)
-        pipeline.wait_committed(5)
-    assert pipeline.landed() == produced
-
-
-def test_a_topic_that_isnt_there_yet_is_waited_for(services: Services) -> None:
-    pipeline = Pipeline(services)
-    pipeline.delete_topic()
-    wait_until(lambda: pipeline.topic not in services.admin.list_topics(timeout=5).topics, "the topic is gone")
-    with pipeline.running():
-        time.sleep(2)
-        pipeline.create_topic()
-        produced = pipeline.produce(5)
-        pipeline.wait_committed(5)
-    assert pipeline.landed() == produced
+        assert first.landed() == []
+        absent.create_topic()
+        produced = [pipeline.produce(5) for pipeline in (first, absent)]
+        for pipeline in (first, absent):
+            pipeline.wait_committed(5)
+    assert [first.landed(), absent.landed()] == produced
 
 
 def test_one_sink_lands_many_topics_a_busy_one_in_nobodys_way(services: Services) -> None:
@@ -223,7 +179,8 @@ def test_one_sink_lands_many_topics_a_busy_one_in_nobodys_way(services: Services
         for name in names[1:]:
             pipeline.send([b'{"of": "%s"}' % name.encode()], topic=name)
         pipeline.send([b'{"of": "partition 1"}'] * 2, topic=names[1], partitions=2)
-        wait_until(lambda: len(pipeline.landed_folders()) == 25, "every partition has landed something")
+        wait_until(lambda: len(lines_by_folder(pipeline.objects())) == 25, "every partition has landed something")
         wait_until(lambda: len(pipeline.landed()) == 20_025, "everything is landed")
-    assert pipeline.landed_folders()[f"{names[0]}/0"] == busy
-    assert all(len(values) == 1 for folder, values in pipeline.landed_folders().items() if folder[:7] not in names[:2])
+    folders = lines_by_folder(pipeline.objects())
+    assert folders[f"{names[0]}/0"] == busy
+    assert all(len(values) == 1 for folder, values in folders.items() if folder[:7] not in names[:2])

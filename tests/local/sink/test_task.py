@@ -4,13 +4,15 @@ import json
 import logging
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from confluent_kafka import KafkaError
 
-from local.sink.consumer import Committed
-from local.sink.settings import Partition, SinkError
+from local.sink.consumer import Committed, GroupConsumer
+from local.sink.settings import Partition, SinkError, UnavailableError
 from local.sink.task import SinkTask
-from tests.local.sink.fakes import TOPIC, FakeTopic, World, events, lines, task_settings
+from tests.local.sink.fakes import TOPIC, FakeTopic, World, events, lines, lines_by_folder, task_settings
 
 
 def test_records_are_landed_in_order_and_committed_behind() -> None:
@@ -100,8 +102,7 @@ def test_a_malformed_value_holds_up_its_partition_alone_across_restarts() -> Non
     for _ in range(2):
         world.run()
         assert sorted(world.landed()) == sorted([good] * 4 + [b"1", b"2", b"3", b"4"])
-        assert world.topic.committed is not None
-        assert world.topic.committed.offset == 4
+        assert world.offsets() == [4, 4]
         [held] = world.held
         assert (held.place, held.offset) == (Partition(TOPIC, 0), 4)
         assert held.reason == "orders[0] offset 4: the value isn't JSON"
@@ -127,10 +128,7 @@ def test_a_partition_is_read_on_once_the_log_has_the_malformed_value_no_more() -
 def test_values_that_the_connector_skips_leave_no_line_and_no_gap() -> None:
     world = World([b"1", b"null", b"", b" ", None, b"2"])
     world.run()
-    assert world.landed() == [b"1", b"2"]
-    assert world.gaps() == []
-    assert world.topic.committed is not None
-    assert world.topic.committed.offset == 6
+    assert (world.landed(), world.gaps(), world.offsets()) == ([b"1", b"2"], [], [6])
 
 
 def test_an_outage_of_an_hour_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
@@ -165,17 +163,8 @@ def test_a_stop_while_s3_is_away_gives_up_after_a_while_and_commits_nothing() ->
     assert world.landed() == lines(1)
 
 
-def test_records_that_kafka_deleted_before_they_were_landed_are_noted() -> None:
-    world = World(events(3))
-    world.run()
-    world.topic.append(*events(10, start=3))
-    world.topic.delete_before(8)
-    world.run()
-    assert world.gaps() == [(3, 8)]
-    assert json.loads(world.landed()[-1])["n"] == 12
-
-
-def test_records_that_kafka_deletes_under_the_readers_position_are_noted() -> None:
+@pytest.mark.parametrize("while_reading", [False, True])
+def test_records_that_kafka_deletes_before_they_are_landed_are_noted(*, while_reading: bool) -> None:
     world = World(events(3))
 
     def go_on(task: SinkTask) -> None:
@@ -184,8 +173,11 @@ def test_records_that_kafka_deletes_under_the_readers_position_are_noted() -> No
         else:
             world.topic.append(*events(5, start=3))
             world.topic.delete_before(5)
+            if not while_reading:
+                task.stop()
 
     world.run(when_idle=go_on)
+    world.run()
     assert world.gaps() == [(3, 5)]
     assert {json.loads(line)["n"] for line in world.landed()} == {0, 1, 2, 5, 7}
 
@@ -227,16 +219,13 @@ def test_objects_that_were_taken_away_are_landed_again() -> None:
 def test_each_partition_of_each_topic_is_landed_under_its_own_name() -> None:
     world = World(events(3), others=OTHERS)
     world.run()
-    folders: dict[str, list[bytes]] = {}
-    for key, body in world.landed_objects().items():
-        folders.setdefault(key.rpartition("/")[0], []).extend(body.splitlines())
-    assert folders == {
+    assert lines_by_folder(world.landed_objects()) == {
         "events/orders/0": lines(3),
         "events/orders/1": lines(5),
         "events/lines/0": lines(20),
         "events/customers/0": lines(4),
     }
-    assert [fake.committed.offset for fake in world.topics.values() if fake.committed] == [3, 5, 20, 4]
+    assert world.offsets() == [3, 5, 20, 4]
 
 
 def test_flush_settings_hold_for_each_partition_by_itself() -> None:
@@ -288,3 +277,19 @@ def test_a_topic_that_is_added_begins_at_its_first_record_and_the_others_go_on()
     added = {key: body for key, body in world.landed_objects().items() if key not in before}
     assert {key.rpartition("/")[0] for key in added} == {"events/lines/0"}
     assert b"".join(added.values()).splitlines() == lines(4)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        # Of a new broker, to the first question about a group; librdkafka doesn't call it retriable.
+        (KafkaError.NOT_COORDINATOR, UnavailableError),
+        (KafkaError.UNKNOWN_MEMBER_ID, UnavailableError),
+        (KafkaError._TRANSPORT, UnavailableError),
+        (KafkaError.GROUP_AUTHORIZATION_FAILED, SinkError),
+    ],
+)
+def test_an_answer_of_kafka_says_whether_trying_again_helps(code: int, kind: type[Exception]) -> None:
+    consumer = object.__new__(GroupConsumer)
+    consumer._admin, consumer._refusal, consumer._group = Mock(), None, "connect-orders-sink"
+    assert type(consumer._translated(KafkaError(code))) is kind

@@ -8,7 +8,7 @@ import pyarrow
 
 from local.look.lake import Lake
 from local.platform.supervisor import Restarts
-from local.state.history import Commits, Failures, instant_time, read_commit, restarted
+from local.state.history import Commits, Failures, instant_time, restarted
 from local.state.problems import Problem
 from local.state.tables import RowCounts
 from spark_jobs.options.keys import PROGRESS
@@ -37,49 +37,38 @@ class Timeline(Lake):
         return {**new}
 
 
-def test_a_commits_rows_are_those_of_all_its_files() -> None:
-    found = read_commit("t", INSTANT, metadata((5, 1, 0), (2, 3, 4)))
-    assert found is not None
-    assert (found.inserted, found.updated, found.deleted) == (7, 4, 4)
-    assert found.at == instant_time(INSTANT) == 1795346731.744
-
-
-def test_a_commit_that_only_moves_rows_counts_for_nothing() -> None:
-    assert read_commit("t", INSTANT, metadata((5, 0, 0), progress=None)) is None
-
-
 def test_a_commits_metadata_is_read_once_and_kept_when_the_timeline_forgets_it() -> None:
-    lake = Timeline(found={"20261122112531744": metadata((829, 0, 0))})
-    commits = Commits("t")
+    """A commit's rows are those of all its files; one that only moves rows counts for nothing."""
+    moved, second = "20261122112600000", "20261122112945201"
+    lake, commits = Timeline(found={INSTANT: metadata((5, 1, 0), (2, 3, 4))}), Commits("t")
     commits.read(lake)
     lake.found.clear()
-    lake.found["20261122112945201"] = metadata((0, 1, 0))
-    assert [commit.instant for commit in commits.read(lake)] == ["20261122112531744", "20261122112945201"]
-    commits.read(lake)
-    assert commits.newest == ("20261122112945201", {PROGRESS: "p"})
-    assert lake.asked == ["20261122112531744", "20261122112945201"]
-
-
-def problem(part: str, what: str = "is dead", reason: str = "") -> Problem:
-    return Problem(part=part, what=what, reason=reason)
+    lake.found.update({second: metadata((0, 1, 0)), moved: metadata((5, 0, 0), progress=None)})
+    for _ in range(2):
+        commits.read(lake)
+    assert commits.newest == (second, {PROGRESS: "p"})
+    assert lake.asked == [INSTANT, second, moved]
+    assert [(one.instant, one.inserted, one.updated, one.deleted) for one in commits.all] == [
+        (INSTANT, 7, 4, 4),
+        (second, 0, 1, 0),
+    ]
+    assert commits.all[0].at == instant_time(INSTANT) == 1795346731.744
 
 
 def test_an_error_begins_and_ends_and_keeps_its_beginning_while_its_reason_changes() -> None:
+    """Each part has errors of its own."""
+    once, again = (Problem(part="job", what="is dead", reason=f"restarted {times}") for times in ("once", "2 times"))
+    others = [Problem(part="job", what="fails"), Problem(part="sink", what="is dead")]
     failures = Failures()
-    failures.note([problem("job", reason="restarted once")], 10)
-    failures.note([problem("job", reason="restarted 2 times")], 14)
-    (lasting,) = failures.all()
-    assert (lasting.at, lasting.ended) == (10, None)
-    assert "2 times" in lasting.text
-    failures.note([], 20)
-    (past,) = failures.all()
-    assert (past.at, past.ended) == (10, 20)
-
-
-def test_each_part_has_errors_of_its_own() -> None:
-    failures = Failures()
-    failures.note([problem("table x.a: 1"), problem("table x.a: 2"), problem("table x.a: 2", "fails")], 10)
-    assert len(failures.all()) == 3
+    failures.note([once], 10)
+    failures.note([again, *others], 14)
+    assert {(one.text, one.at, one.ended) for one in failures.all()} == {
+        ("job is dead: restarted 2 times", 10, None),
+        ("job fails", 14, None),
+        ("sink is dead", 14, None),
+    }
+    failures.note(others, 20)
+    assert [(one.at, one.ended) for one in failures.all()] == [(14, None), (14, None), (10, 20)]
 
 
 def test_a_restart_is_an_error_that_has_ended() -> None:

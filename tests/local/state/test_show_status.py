@@ -1,5 +1,6 @@
 """Each problem with its part, reason and remedy; and what `./lake status` prints."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,26 +70,50 @@ def test_a_service_is_named_with_the_reason_and_what_is_done(found: list[str], l
     assert [one[: len(line or "")] for one in found] == ([] if line is None else [line])
 
 
-def test_a_lost_secret_is_named_with_its_file_and_the_remedy() -> None:
-    assert [str(one) for one in problems.of_secrets([Path("s/connector")], Path("s/salt"))] == [
-        f"password connector is lost: nothing is in s/connector; {SETS_PASSWORD}",
-        "the salt of hashed columns is lost: nothing is in s/salt; `./lake up` takes it from the connector, or says"
-        " what to do",
-    ]
-
-
-def of_connectors(failed: dict[str, str] | None, **restarts: Restarts) -> list[str]:
+def of_connectors(failed: dict[str, str] | None, **restarts: Restarts) -> Iterator[Problem]:
     unproven = {name for name, entry in restarts.items() if entry.unproven(1_001.0)}
-    return [str(one) for one in problems.of_connectors(failed, restarts, unproven, LOGS / "connect.log", 1_001.0)]
+    return problems.of_connectors(failed, restarts, unproven, LOGS / "connect.log", 1_001.0)
 
 
-def test_a_connector_is_named_while_it_has_failed_and_until_its_restart_has_run() -> None:
-    log = "(see logs/connect.log)"
-    assert of_connectors(None) == [f"connect doesn't say how its connectors are {log}"]
-    assert of_connectors({"a": "no slot"}) == [f"connector a has failed: no slot; `./lake up` starts it again {log}"]
-    assert of_connectors({"a": "no slot"}, a=DIED) == [f"connector a has failed: no slot; {AGAIN} {log}"]
-    assert of_connectors({}, a=DIED) == [f"connector a has failed and was restarted: out of memory; {AGAIN} {log}"]
-    assert of_connectors({}, a=replace(DIED, last_at=900.0)) == []
+QUEUE = OutboxQueue(entries=3, seconds=12.4, failing=1, error="the event of order 1 would have 13000000 bytes")
+LOG = "(see logs/connect.log)"
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (
+            problems.of_secrets([Path("s/connector")], Path("s/salt")),
+            [
+                f"password connector is lost: nothing is in s/connector; {SETS_PASSWORD}",
+                "the salt of hashed columns is lost: nothing is in s/salt; `./lake up` takes it from the connector, or"
+                " says what to do",
+            ],
+        ),
+        (of_connectors(None), [f"connect doesn't say how its connectors are {LOG}"]),
+        (of_connectors({"a": "no slot"}), [f"connector a has failed: no slot; `./lake up` starts it again {LOG}"]),
+        (of_connectors({"a": "no slot"}, a=DIED), [f"connector a has failed: no slot; {AGAIN} {LOG}"]),
+        (of_connectors({}, a=DIED), [f"connector a has failed and was restarted: out of memory; {AGAIN} {LOG}"]),
+        # Its restart has run for a while.
+        (of_connectors({}, a=replace(DIED, last_at=900.0)), []),
+        (problems.of_disk(Path("/lake"), LEAST_FREE_BYTES), []),
+        (
+            problems.of_disk(Path("/lake"), 1_200_000),
+            ["disk is full: 1.2 MB are free in /lake; make room, and everything goes on"],
+        ),
+        (
+            problems.of_outbox(QUEUE),
+            [
+                f"outbox can't take some changes: 1 of 3 queued ones fail: {QUEUE.error}; they are tried again; the"
+                " table datalake.outbox_queue says which"
+            ],
+        ),
+        (problems.of_outbox(replace(QUEUE, failing=0)), []),
+        (problems.of_outbox(None), []),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_reason_and_what_to_do(found: Iterator[Problem], told: list[str]) -> None:
+    assert [str(problem) for problem in found] == told
 
 
 ALARMS = "docs/aws/alarms.md"
@@ -146,21 +171,6 @@ def test_a_restarted_job_has_proven_itself_once_a_table_works_or_says_why_not(
 def test_what_to_do_is_told_from_the_reason_by_its_command(reason: str, remedy: str) -> None:
     found = problems.of_line("table b", "is set aside", f"{reason}: {remedy}" if remedy else reason)
     assert (found.reason, found.remedy) == (reason, remedy)
-
-
-def test_a_full_disk_is_named_with_its_folder() -> None:
-    assert [*problems.of_disk(Path("/lake"), LEAST_FREE_BYTES)] == []
-    [problem] = problems.of_disk(Path("/lake"), 1_200_000)
-    assert str(problem).startswith("disk is full: 1.2 MB are free in /lake; make room, and everything goes on")
-
-
-QUEUE = OutboxQueue(entries=3, seconds=12.4, failing=1, error="the event of order 1 would have 13000000 bytes")
-
-
-def test_the_outbox_says_what_it_cant_take() -> None:
-    [problem] = problems.of_outbox(QUEUE)
-    assert str(problem).startswith("outbox can't take some changes: 1 of 3 queued ones fail: the event of order 1")
-    assert [*problems.of_outbox(replace(QUEUE, failing=0)), *problems.of_outbox(None)] == []
 
 
 def printed(data: DataStatus, *services: ServiceStatus, wrong: tuple[Problem, ...] = ()) -> list[str]:

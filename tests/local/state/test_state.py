@@ -5,7 +5,6 @@ import json
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,13 +28,13 @@ TABLE = "datalake.cdc_events"
 
 def test_a_service_that_hangs_during_a_look_is_asked_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collect, "HANGS_S", 0.05)
-    answering, resumed = {"postgres", "s3"}, threading.Event()
-    assert collect.answer_of(answering, ["postgres"], resumed.wait) is None
+    answering, resumed = collect.Answering({"postgres", "s3"}), threading.Event()
+    assert answering.ask(resumed.wait, "postgres") is None
     resumed.set()
-    assert collect.answer_of(answering, ["postgres", "s3"], lambda: 1) is None
-    assert collect.answer_of(answering, ["s3"], lambda: 1) == 1
+    assert answering.ask(lambda: 1, "postgres", "s3") is None
+    assert answering.ask(lambda: 1, "s3") == 1
     with pytest.raises(ValueError, match="invalid literal"):
-        collect.answer_of(answering, ["s3"], partial(int, "x"))
+        answering.ask(lambda: int("x"), "s3")
 
 
 def data(end: int | None, landed: int | None, read_to: int | None = None, **changed: object) -> DataStatus:
@@ -46,66 +45,59 @@ def data(end: int | None, landed: int | None, read_to: int | None = None, **chan
     return DataStatus(tables=(table,), landing_objects=3, **changed)  # type: ignore[arg-type]
 
 
-def by_name(stages: list[Stage]) -> dict[str, Stage]:
-    return {stage.name: stage for stage in stages}
+def read_all(*looks: tuple[float, DataStatus]) -> dict[str, Stage]:
+    """The stages by name after the last of these looks, each at its time."""
+    stages = Stages()
+    for now, found in looks:
+        last = stages.read(now, found)
+    return {stage.name: stage for stage in last}
 
 
-def test_every_stage_of_the_way_is_there_in_its_order() -> None:
-    names = [stage.name for stage in Stages().read(0, DataStatus())]
-    assert names == ["source", "slot", "topic", "landing", "job", "lake", "catalogue"]
-
-
-def test_a_stage_that_says_nothing_is_unknown_and_not_zero() -> None:
-    for stage in Stages().read(0, DataStatus()):
+def test_every_stage_of_the_way_is_there_in_its_order_and_unknown_is_not_zero() -> None:
+    found = read_all((0, DataStatus()))
+    assert [*found] == ["source", "slot", "topic", "landing", "job", "lake", "catalogue"]
+    for stage in found.values():
         assert (stage.position, stage.lag_s, stage.lag_events, stage.rate) == (None, None, None, None), stage.name
 
 
-def test_lag_is_counted_in_events_and_in_seconds_since_the_first_that_is_behind() -> None:
-    stages = Stages()
-    stages.read(100, data(10, 10))
-    stages.read(102, data(12, 10))
-    found = by_name(stages.read(107, data(15, 12, 10)))
-    assert (found["landing"].lag_events, found["landing"].lag_s) == (3, 0.0)
-    assert (found["job"].lag_events, found["job"].lag_s) == (2, 0.0)
-    assert (found["lake"].lag_events, found["lake"].lag_s) == (5, 5.0)
+def wal(behind: int, *, end: str = "0/1000", active: bool = True, held: int | None = None) -> DataStatus:
+    return data(1, 1, slot=Slot(active=active, behind_bytes=behind, held_bytes=held), wal=end)
 
 
-def test_what_has_arrived_is_behind_no_more() -> None:
-    stages = Stages()
-    stages.read(100, data(12, 10))
-    found = by_name(stages.read(103, data(12, 12)))
-    assert [(found[name].lag_events, found[name].lag_s) for name in ("landing", "job", "lake")] == [(0, 0.0)] * 3
+def queue(entries: int) -> DataStatus:
+    return data(1, 1, outbox_queue=OutboxQueue(entries=entries, seconds=2.5, failing=0, error=None), wal="0/1")
+
+
+@pytest.mark.parametrize(
+    ("looks", "lags"),
+    [
+        # In events, and in seconds since the first one that is behind.
+        (
+            [(100, data(10, 10)), (102, data(12, 10)), (107, data(15, 12, 10))],
+            {"landing": (3, 0.0), "job": (2, 0.0), "lake": (5, 5.0)},
+        ),
+        (
+            [(100, data(12, 10)), (103, data(12, 12))],
+            dict.fromkeys(("landing", "job", "lake"), (0, 0.0)),
+        ),
+        ([(0, wal(0)), (4, wal(1 << 20, end="0/101000")), (10, wal(1 << 20, end="0/101000"))], {"slot": (None, 6.0)}),
+        # The server's own.
+        ([(0, wal(60_000, end="0/10000")), (90, wal(60_000, end="0/10000"))], {"slot": (None, 0.0)}),
+        ([(0, queue(0))], {"source": (0, 0.0)}),
+        ([(0, queue(4))], {"source": (4, 2.5)}),
+    ],
+    ids=["behind", "arrived", "slot", "a little WAL", "empty outbox queue", "outbox queue"],
+)
+def test_lag_is_in_events_and_seconds(
+    looks: list[tuple[float, DataStatus]], lags: dict[str, tuple[int | None, float]]
+) -> None:
+    found = read_all(*looks)
+    assert {name: (found[name].lag_events, found[name].lag_s) for name in lags} == lags
 
 
 def test_the_wal_that_is_held_and_the_bytes_behind_are_the_slots() -> None:
-    slot = Slot(active=False, behind_bytes=624, held_bytes=2_000_000)
-    found = by_name(Stages().read(0, data(1, 1, slot=slot, wal="0/1000")))["slot"]
+    found = read_all((0, wal(624, active=False, held=2_000_000)))["slot"]
     assert (found.position, found.held_bytes, found.lag_s) == ("624 bytes behind, nobody reads it", 2_000_000, 0.0)
-
-
-def test_a_slot_that_falls_behind_is_so_since_then() -> None:
-    stages = Stages()
-    stages.read(0, data(1, 1, slot=Slot(active=True, behind_bytes=0), wal="0/1000"))
-    stages.read(4, data(1, 1, slot=Slot(active=True, behind_bytes=1 << 20), wal="0/101000"))
-    found = stages.read(10, data(1, 1, slot=Slot(active=True, behind_bytes=1 << 20), wal="0/101000"))
-    assert by_name(found)["slot"].lag_s == 6.0
-
-
-def test_a_little_wal_of_the_servers_own_is_no_lag() -> None:
-    stages, slot = Stages(), Slot(active=True, behind_bytes=60_000)
-    stages.read(0, data(1, 1, slot=slot, wal="0/10000"))
-    assert by_name(stages.read(90, data(1, 1, slot=slot, wal="0/10000")))["slot"].lag_s == 0.0
-
-
-def test_an_empty_outbox_queue_is_no_lag_however_long_ago_it_was_read() -> None:
-    queue = OutboxQueue(entries=0, seconds=2.5, failing=0, error=None)
-    assert by_name(Stages().read(0, data(1, 1, outbox_queue=queue, wal="0/1")))["source"].lag_s == 0.0
-
-
-def test_the_outbox_queue_is_the_sources_lag() -> None:
-    queue = OutboxQueue(entries=4, seconds=2.5, failing=0, error=None)
-    found = by_name(Stages().read(0, data(1, 1, outbox_queue=queue, wal="0/1")))["source"]
-    assert (found.lag_events, found.lag_s) == (4, 2.5)
 
 
 def test_a_rate_is_taken_over_the_last_seconds() -> None:
@@ -116,30 +108,22 @@ def test_a_rate_is_taken_over_the_last_seconds() -> None:
     assert trail.rate(1_000) == 0
 
 
-def test_a_position_that_shrinks_begins_anew() -> None:
-    trail = Trail()
-    trail.note(0, 500)
-    trail.note(5, 3)
-    assert trail.rate(10) == 0
-    assert trail.behind_s(10, 2) == 5
-
-
-def test_only_a_move_that_was_watched_is_an_activity() -> None:
-    trail = Trail()
-    trail.note(0, 500)
-    assert trail.last is None
-    trail.note(5, 501)
-    trail.note(9, 501)
-    assert trail.last == 5
+def test_a_position_that_shrinks_begins_again_and_only_a_move_that_was_watched_is_an_activity() -> None:
+    trail, moved = Trail(), list[float | None]()
+    for at, position in ((0, 500), (5, 501), (9, 501)):
+        trail.note(at, position)
+        moved.append(trail.last)
+    assert moved == [None, 5, 5]
+    trail.note(10, 3)
+    assert trail.rate(15) == 0
+    assert trail.behind_s(15, 2) == 5
 
 
 def test_a_clock_that_is_set_moves_only_the_time_of_day() -> None:
-    stages = Stages()
-    stages.read(100, data(10, 10))
-    found = stages.read(104, data(12, 12, 10))
+    found = read_all((100, data(10, 10)), (104, data(12, 12, 10)))
     for now in (86_400.0, 5.0):
-        shown = by_name(list(on_wall_clock(found, 106, now)))
-        assert (shown["landing"].last, shown["lake"].last, shown["lake"].lag_s) == (now - 2, None, 0.0)
+        landing, lake = on_wall_clock((found["landing"], found["lake"]), 106, now)
+        assert (landing.last, lake.last, lake.lag_s) == (now - 2, None, 0.0)
 
 
 def test_a_log_position_is_a_number() -> None:
@@ -148,90 +132,76 @@ def test_a_log_position_is_a_number() -> None:
 
 def test_a_pipeline_by_query_has_a_lake_and_a_catalogue_alone() -> None:
     table = TableStatus(name=TABLE, kind=QUERIED, lake_rows=829, last_commit="20261122112531744")
-    found = Stages().read(0, DataStatus(tables=(table,), queried=True))
-    assert [stage.name for stage in found] == ["lake", "catalogue"]
-    assert found[0].position == "commit 20261122112531744, 829 rows"
+    found = read_all((0, DataStatus(tables=(table,), queried=True)))
+    assert [(stage.name, stage.position) for stage in found.values()] == [
+        ("lake", "commit 20261122112531744, 829 rows"),
+        ("catalogue", None),
+    ]
 
 
 DEAD = Problem(part="job", what="is dead", remedy="the supervisor starts it again", log=Path("job.log"))
 ALL = frozenset({"job", "kafka", "s3"})
 WELL = Alive(expected=ALL, running=ALL)
+WITHOUT_JOB = Alive(expected=ALL, running=ALL - {"job"})
+PARTLY = Alive(expected=ALL, running=ALL - {"job", "s3"})
+IN_JOB = Problem(part="table public.kafka", what="fails", log=Path("logs/job.log"))
+FULL = Problem(part="outbox", what="fails")
+
+
+def halted(name: str) -> Alive:
+    return Alive(expected=ALL, running=ALL, stopped=frozenset({name}))
 
 
 def stage(name: str = "landing", *, lag_s: float = 0.0, lag_events: int = 0) -> Stage:
     return Stage(name=name, lag_s=lag_s, lag_events=lag_events)
 
 
-def state(
-    alive: Alive | None = WELL, problems: tuple[Problem, ...] | None = (), *stages: Stage, unanswered_s: float = 0.0
-) -> State:
-    return judge(alive, problems, stages, unanswered_s=unanswered_s)
+def state(alive: Alive | None = WELL, problems: tuple[Problem, ...] | None = (), *stages: Stage, **more: Any) -> State:
+    return judge(alive, problems, stages, **{"unanswered_s": 0, **more})
 
 
 @pytest.mark.parametrize(
-    ("found", "word"),
+    ("found", "word", "reason"),
     [
-        (state(None, None), Word.STARTING),
-        (state(WELL, None), Word.STARTING),
-        (state(Alive(), None), Word.DOWN),
-        (state(), Word.UP_TO_DATE),
-        (state(WELL, (), stage(lag_s=1, lag_events=2)), Word.MOVING),
-        (state(WELL, (), stage(lag_s=61, lag_events=2)), Word.LATE),
-        (state(WELL, (DEAD,)), Word.FAILING),
-        (state(Alive(expected=ALL, running=ALL - {"job"})), Word.FAILING),
-        (state(Alive(expected=ALL, running=ALL, stopped=frozenset({"s3"}))), Word.FAILING),
-        (state(Alive(expected=ALL, running=ALL, stopped=frozenset({"one that was not started"}))), Word.UP_TO_DATE),
-        (state(unanswered_s=11), Word.NO_ANSWER),
+        (state(None, None), Word.STARTING, "the first look isn't done yet"),
+        (state(WELL, None), Word.STARTING, "the first look isn't done yet"),
+        (state(Alive(), None), Word.DOWN, "the platform is down: `./lake up` starts it"),
+        (state(), Word.UP_TO_DATE, "all that was committed is in the lake"),
+        (state(WELL, (), stage(lag_s=1, lag_events=2)), Word.MOVING, "2 events on their way"),
+        (
+            state(WELL, (), stage(lag_events=2), stage("lake", lag_s=3, lag_events=5)),
+            Word.MOVING,
+            "5 events on their way",
+        ),
+        # The slowest stage is named.
+        (
+            state(WELL, (), stage(lag_s=2, lag_events=1), stage("lake", lag_s=75, lag_events=5)),
+            Word.LATE,
+            "lake is 75 s behind, 5 events on their way",
+        ),
+        # What `./lake status` says of a dead service is the reason.
+        (state(WELL, (DEAD,)), Word.FAILING, str(DEAD)),
+        (state(WITHOUT_JOB, (Problem(part="job-2", what="is dead"), DEAD)), Word.FAILING, str(DEAD)),
+        # It comes before everything else.
+        (state(WITHOUT_JOB, None, unanswered_s=99), Word.FAILING, "job is dead"),
+        (state(halted("kafka")), Word.FAILING, "kafka is stopped by a signal"),
+        (state(halted("one that was not started")), Word.UP_TO_DATE, "all that was committed is in the lake"),
+        (state(unanswered_s=11), Word.NO_ANSWER, "no look has ended for 11 s: a service may hang"),
+        # What a start hasn't started yet and what a stop has stopped already is no failure.
+        (state(PARTLY, None, command=UP), Word.STARTING, "`./lake up` is at work: job, s3"),
+        (state(WELL, (DEAD,), command=UP), Word.STARTING, f"`./lake up` is at work: {DEAD}"),
+        (state(command=UP), Word.UP_TO_DATE, "all that was committed is in the lake"),
+        (state(WITHOUT_JOB, None, command=DOWN), Word.DOWN, "`./lake down` stops the platform"),
+        (state(WELL, (IN_JOB, FULL, DEAD)), Word.FAILING, f"{IN_JOB} (and 2 more)"),
     ],
 )
-def test_the_word_is_the_worst_that_is_true(found: State, word: Word) -> None:
-    assert found.word == word
-    assert found.reason
+def test_the_word_is_the_worst_that_is_true(found: State, word: Word, reason: str) -> None:
+    assert (found.word, found.reason) == (word, reason)
 
 
-def test_a_dead_service_comes_before_everything_else() -> None:
-    found = state(Alive(expected=ALL, running=ALL - {"job"}), None, unanswered_s=99)
-    assert (found.word, found.reason, found.parts) == (Word.FAILING, "job is dead", ("job",))
-
-
-def test_a_service_that_is_held_up_is_named() -> None:
-    found = state(Alive(expected=ALL, running=ALL, stopped=frozenset({"kafka"})))
-    assert found.reason == "kafka is stopped by a signal"
-
-
-def test_what_status_says_of_a_dead_service_is_the_reason() -> None:
-    other = Problem(part="job-2", what="is dead")
-    found = state(Alive(expected=ALL, running=ALL - {"job"}), (other, DEAD))
-    assert found.reason == str(DEAD) == "job is dead; the supervisor starts it again (see job.log)"
-
-
-def test_several_problems_are_counted_and_their_services_named() -> None:
-    named = Problem(part="table public.kafka", what="fails", log=Path("logs/job.log"))
-    found = state(WELL, (named, Problem(part="outbox", what="fails"), DEAD))
-    assert found.reason == "table public.kafka fails (see logs/job.log) (and 2 more)"
-    assert found.parts == ("job",)
-
-
-def test_what_is_on_its_way_is_counted() -> None:
-    assert state(WELL, (), stage(lag_events=2), stage("lake", lag_s=3, lag_events=5)).reason == "5 events on their way"
-
-
-def test_the_slowest_stage_is_named_when_it_is_late() -> None:
-    found = state(WELL, (), stage(lag_s=2, lag_events=1), stage("lake", lag_s=75, lag_events=5))
-    assert found.reason == "lake is 75 s behind, 5 events on their way"
-
-
-def test_what_a_start_hasnt_started_yet_is_no_failure() -> None:
-    partly = Alive(expected=ALL, running=ALL - {"job", "s3"})
-    found = judge(partly, None, (), unanswered_s=0, command=UP)
-    assert (found.word, found.reason) == (Word.STARTING, "`./lake up` is at work: job, s3")
-    assert judge(WELL, [DEAD], (), unanswered_s=0, command=UP).word == Word.STARTING
-    assert judge(WELL, [], (), unanswered_s=0, command=UP).word == Word.UP_TO_DATE
-
-
-def test_what_a_stop_has_stopped_already_is_no_failure() -> None:
-    found = judge(Alive(expected=ALL, running=ALL - {"job"}), None, (), unanswered_s=0, command=DOWN)
-    assert (found.word, found.parts) == (Word.DOWN, ())
+def test_the_services_concerned_are_named() -> None:
+    assert state(WITHOUT_JOB, None).parts == state(WELL, (IN_JOB, FULL, DEAD)).parts == ("job",)
+    assert state(WITHOUT_JOB, None, command=DOWN).parts == ()
 
 
 if TYPE_CHECKING:

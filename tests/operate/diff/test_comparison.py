@@ -141,7 +141,7 @@ def test_a_managed_policy_that_is_handed_out_by_hand_is_told_by_its_rights(of_pr
         policy = {"Type": "AWS::IAM::ManagedPolicy", "Properties": {"PolicyDocument": {"Statement": [statement]}}}
         side["lake"]["Resources"]["Analyst0123ABCD"] = policy
     found = of_prod.compared()
-    assert lines(found, "Rights wider") == ["lake: whoever has <Analyst> may now s3:DeleteBucket on <Lake>"]
+    assert lines(found, "Rights wider") == ["lake: any holder of <Analyst> may now s3:DeleteBucket on <Lake>"]
     assert lines(found, "Rights narrower") == []
 
 
@@ -172,7 +172,7 @@ def test_a_new_stack_and_one_that_goes_are_told_with_their_resources(of_prod: Te
 
 def test_an_output_alone_is_told(of_prod: Templates) -> None:
     of_prod.after["lake"]["Outputs"]["Another"] = {"Value": "x"}
-    assert lines(of_prod.compared(), "Changed beside resources") == ["lake: Outputs"]
+    assert lines(of_prod.compared(), "Changed apart from resources") == ["lake: Outputs"]
 
 
 def test_a_custom_resource_that_nobody_knows_stops_nothing(of_prod: Templates) -> None:

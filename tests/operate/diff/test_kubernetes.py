@@ -28,65 +28,47 @@ def policy(name: str = "ClusterAdmin", **scope: Any) -> dict[str, Any]:
     return {"PolicyArn": POLICY.replace("ClusterAdmin", name), "AccessScope": scoped}
 
 
+def of(type_: str, **properties: Any) -> dict[str, Any]:
+    return {"Type": type_, "Properties": properties}
+
+
+METADATA = {"name": "watchers", "namespace": "kafka-connect"}
+OBJECTS = [
+    {"kind": "Role", "metadata": METADATA, "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]},
+    {
+        "kind": "RoleBinding",
+        "metadata": METADATA,
+        "roleRef": {"kind": "Role", "name": "watchers"},
+        "subjects": [{"kind": "Group", "name": "cdc-lake-watchers"}],
+    },
+]
 TEMPLATE: Template = {
     "Resources": {
-        "Cluster": {
-            "Type": "AWS::EKS::Cluster",
-            "Properties": {
-                "AccessConfig": {"AuthenticationMode": "API", "BootstrapClusterCreatorAdminPermissions": False},
-                "EncryptionConfig": [{"Provider": {"KeyArn": "arn:key"}, "Resources": ["secrets"]}],
-                "Logging": {"ClusterLogging": {"EnabledTypes": [{"Type": "api"}, {"Type": "audit"}]}},
-                "ResourcesVpcConfig": {"EndpointPrivateAccess": True, "EndpointPublicAccess": False},
-            },
-        },
-        "Entry": {
-            "Type": "AWS::EKS::AccessEntry",
-            "Properties": {"PrincipalArn": ADMIN, "AccessPolicies": [policy("View")]},
-        },
-        "Watch": {
-            "Type": "AWS::EKS::AccessEntry",
-            "Properties": {
-                "PrincipalArn": {"Fn::GetAtt": ["WatchRoleB0AE4BAA", "Arn"]},
-                "KubernetesGroups": ["cdc-lake-watchers"],
-            },
-        },
-        "Identity": {
-            "Type": "AWS::EKS::PodIdentityAssociation",
-            "Properties": {
-                "Namespace": "kafka-connect",
-                "ServiceAccount": "source",
-                "RoleArn": {"Fn::GetAtt": ["SourceRole295E6157", "Arn"]},
-            },
-        },
-        "Logs": {
-            "Type": "AWS::EKS::Addon",
-            "Properties": {
-                "AddonName": "logs",
-                "PodIdentityAssociations": [{"ServiceAccount": "agent", "RoleArn": "arn:logs"}],
-            },
-        },
-        "Shared": {
-            "Type": "Custom::KubernetesObjects",
-            "Properties": {
-                "Request": {
-                    "json": {
-                        "objects": [
-                            {
-                                "kind": "Role",
-                                "metadata": {"name": "watchers", "namespace": "kafka-connect"},
-                                "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}],
-                            },
-                            {
-                                "kind": "RoleBinding",
-                                "metadata": {"name": "watchers", "namespace": "kafka-connect"},
-                                "roleRef": {"kind": "Role", "name": "watchers"},
-                                "subjects": [{"kind": "Group", "name": "cdc-lake-watchers"}],
-                            },
-                        ]
-                    }
-                }
-            },
-        },
+        "Cluster": of(
+            "AWS::EKS::Cluster",
+            AccessConfig={"AuthenticationMode": "API", "BootstrapClusterCreatorAdminPermissions": False},
+            EncryptionConfig=[{"Provider": {"KeyArn": "arn:key"}, "Resources": ["secrets"]}],
+            Logging={"ClusterLogging": {"EnabledTypes": [{"Type": "api"}, {"Type": "audit"}]}},
+            ResourcesVpcConfig={"EndpointPrivateAccess": True, "EndpointPublicAccess": False},
+        ),
+        "Entry": of("AWS::EKS::AccessEntry", PrincipalArn=ADMIN, AccessPolicies=[policy("View")]),
+        "Watch": of(
+            "AWS::EKS::AccessEntry",
+            PrincipalArn={"Fn::GetAtt": ["WatchRoleB0AE4BAA", "Arn"]},
+            KubernetesGroups=["cdc-lake-watchers"],
+        ),
+        "Identity": of(
+            "AWS::EKS::PodIdentityAssociation",
+            Namespace="kafka-connect",
+            ServiceAccount="source",
+            RoleArn={"Fn::GetAtt": ["SourceRole295E6157", "Arn"]},
+        ),
+        "Logs": of(
+            "AWS::EKS::Addon",
+            AddonName="logs",
+            PodIdentityAssociations=[{"ServiceAccount": "agent", "RoleArn": "arn:logs"}],
+        ),
+        "Shared": of("Custom::KubernetesObjects", Request={"json": {"objects": OBJECTS}}),
     }
 }
 
@@ -161,7 +143,7 @@ RIGHTS: dict[str, tuple[Change, Rights, Rights]] = {
             {"apiGroups": ["", "apps"], "resources": ["deployments"], "verbs": ["get", "delete"]}
         ),
         [
-            ("whoever has Kubernetes's role watchers", f"delete, get {kind} in {NAMESPACE}")
+            ("holders of Kubernetes's role watchers", f"delete, get {kind} in {NAMESPACE}")
             for kind in ("deployments", "deployments.apps")
         ],
         [],
@@ -174,7 +156,7 @@ RIGHTS: dict[str, tuple[Change, Rights, Rights]] = {
     "who creates the cluster": (
         lambda each: properties(each, "Cluster").pop("AccessConfig"),
         [
-            ("whoever creates the cluster", "do everything in the whole cluster by the Kubernetes API"),
+            ("the cluster's creator", "do everything in the whole cluster by the Kubernetes API"),
             ("whom the ConfigMap aws-auth names", "log in to the Kubernetes API"),
         ],
         [],
@@ -241,7 +223,7 @@ def test_an_administrator_more_and_an_api_for_everybody_are_decided_by_a_person(
     after = json.loads(json.dumps(before))
     resources = after["kubernetes"]["Resources"]
     entry = {"ClusterName": "dev-cdc-lake", "PrincipalArn": ADMIN, "AccessPolicies": [policy()]}
-    resources["Administrator"] = {"Type": "AWS::EKS::AccessEntry", "Properties": entry}
+    resources["Administrator"] = of("AWS::EKS::AccessEntry", **entry)
     [cluster] = [each for each in resources.values() if each["Type"] == "AWS::EKS::Cluster"]
     cluster["Properties"]["ResourcesVpcConfig"]["EndpointPublicAccess"] = True
     found = compare("dev", "the snapshot", before, after)

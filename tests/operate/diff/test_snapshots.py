@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from operate.diff.snapshots import deployed, difference, patched
 from operate.errors import OperateError
 from settings.environment import Environment
 from settings.load import load
+from tests.operate.conftest import deploy
 from tests.operate.diff.conftest import Templates
 
 DEV = load("dev")
@@ -170,12 +170,7 @@ def test_another_hash_of_an_asset_moves_no_resource() -> None:
     assert normal_form(before) != normal_form(statement(other, job.format(first)))
 
 
-TOPIC = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"DisplayName": "one"}}}}
-
-
-def deploy(name: str) -> None:
-    client = boto3.client("cloudformation", region_name="ap-southeast-2")
-    client.create_stack(StackName=name, TemplateBody=json.dumps(TOPIC))
+TOPIC: Any = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}, "Outputs": {}}
 
 
 @pytest.mark.usefixtures("aws")

@@ -13,19 +13,17 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
 from contract.errors import CANNOT
-from local.services.kafka import Kafka, KafkaUsers
+from local.services.kafka import Kafka
 from local.services.kafka_rights import READER, acls
 from local.services.processes import Processes
-from local.setup.ports import choose
 from operate.errors import OperateError
 from operate.kafka.cluster import Cluster, of_platform
 from operate.kafka.reader import connect, follow, list_topics
 from operate.resnapshot.connectors import StoredOffsets
 from plugins.kafka.topics import READER_GROUP, PlannedTopic, reader_access
+from tests.broker import START_S, STOP_S, running_broker
 from tests.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
@@ -33,8 +31,6 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 ROOT = Path(__file__).resolve().parents[3]
 EVENTS = "demo.datalake.cdc_events"
 WIDE = "wide"
-START_S = 180
-STOP_S = 10
 MESSAGES = 40
 # Longer than a broker's restart takes.
 OUTAGE_S = 20
@@ -81,22 +77,12 @@ def encoded(value: object) -> bytes | None:
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    folder = tmp_path_factory.mktemp("operate")
-    (folder / "kafka").mkdir()
-    ports = choose(["kafka", "controller"], earlier={})
-    users = KafkaUsers.of(folder / "secrets", [READER])
-    kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["controller"], users=users)
-    processes = Processes(folder, folder / "logs")
-    try:
-        processes.start("kafka", kafka.prepare())
-        processes.wait_until("kafka", kafka.ready, timeout_s=START_S)
-        kafka.create_topics(
-            [PlannedTopic(name=name, partitions=1, replicas=1) for name in (EVENTS, "__bookkeeping", "empty")]
-        )
+    with running_broker(tmp_path_factory.mktemp("operate"), READER) as running:
+        kafka = running.kafka
+        topics = {EVENTS: 1, "__bookkeeping": 1, "empty": 1, WIDE: 3}
+        kafka.create_topics([PlannedTopic(name=name, partitions=count, replicas=1) for name, count in topics.items()])
         kafka.sync_acls(acls(READER, reader_access()))
-        admin = AdminClient({**kafka.client()})
-        admin.create_topics([NewTopic(WIDE, 3, 1)])[WIDE].result(STOP_S)
-        started = Broker(processes, kafka, Producer(kafka.client()))
+        started = Broker(running.processes, kafka, Producer(kafka.client()))
         started.send(
             EVENTS,
             ({"order_id": 1}, {"order_id": 1, "ship_city": "Zürich", "__deleted": "false"}),
@@ -108,8 +94,6 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
             started.producer.produce(WIDE, value=b"1", partition=partition)
         started.producer.flush(STOP_S)
         yield started
-    finally:
-        processes.stop("kafka", grace_s=STOP_S)
 
 
 @contextlib.contextmanager

@@ -94,9 +94,8 @@ def test_no_credentials_is_one_line_before_anything_is_connected(
 def test_a_closed_port_is_one_line_that_names_the_vpn() -> None:
     servers = ",".join(f"127.0.0.1:{free_port()}" for _ in range(2))
     cluster = Cluster(environment="dev", bootstrap_servers=servers, topics={"t": "t"}, region="ap-southeast-2")
-    with pytest.raises(
-        OperateError, match=r"^no Kafka broker of dev answers \(.*refused\): connect the VPN \(docs/aws/vpn"
-    ):
+    line = r"^no Kafka broker of dev answers \(.*refused\): connect the VPN \(docs/aws/vpn"
+    with pytest.raises(OperateError, match=line):
         check_reachable(cluster)
 
 

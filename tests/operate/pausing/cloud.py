@@ -25,6 +25,7 @@ from stacks.paused import OUTPUT, Paused
 
 STACKS = ("network", "vpn", "database", "streaming", "lake", "connectors", "processing", "analytics", "monitoring")
 CONNECTORS = ("Custom::Connector", "Custom::KubernetesConnector")
+Asked = dict[str, Any]
 EPOCH = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 # Delay of a minute's metrics.
@@ -109,6 +110,19 @@ class Cloud:
         settings: Any = source_settings if role == "source" else sink_settings
         return [settings(self.environment, pipeline).name for pipeline in self.environment.pipelines]
 
+    @property
+    def whole(self) -> list[str]:
+        """What a whole pause does, in its order."""
+        add_ons = [] if self.environment.eks is None else ["deploy kubernetes without all"]
+        return [
+            "deploy monitoring without all",
+            "deploy connectors without sources",
+            "deploy connectors without all",
+            *add_ons,
+            "deploy processing without all",
+            "stop dev-cdc-lake",
+        ]
+
     def pause(self, **options: Any) -> None:
         # It imports CDK.
         from operate.pausing.pause import Options, pause
@@ -148,7 +162,7 @@ class Cloud:
                 raise fault
             raised: Any = client.exceptions.from_code(fault.response["Error"]["Code"])
             raise raised(fault.response, operation)
-        answer: dict[str, Any] = getattr(self, f"_{xform_name(operation)}")(**parameters)
+        answer: dict[str, Any] = getattr(self, f"_{xform_name(operation)}")(parameters)
         _held_to(answer, model.output_shape)
         return answer
 
@@ -206,12 +220,12 @@ class Cloud:
         return [f"{name}-0"] if name in self.connectors else []
 
     # AWS's answers.
-    def _get_caller_identity(self) -> dict[str, Any]:
+    def _get_caller_identity(self, _asked: Asked) -> dict[str, Any]:
         return {"Account": self.environment.account}
 
-    def _describe_stacks(self, StackName: str | None = None) -> dict[str, Any]:  # noqa: N803
+    def _describe_stacks(self, asked: Asked) -> dict[str, Any]:
         found = [self._stack(name, status) for name, status in self.status.items()]
-        return {"Stacks": [stack for stack in found if StackName in (None, stack["StackName"])]}
+        return {"Stacks": [stack for stack in found if asked.get("StackName") in (None, stack["StackName"])]}
 
     def _stack(self, name: str, status: str) -> dict[str, Any]:
         outputs = [{"OutputKey": OUTPUT, "OutputValue": self.paused[name].value}] if name in self.paused else []
@@ -222,16 +236,16 @@ class Cloud:
             "Outputs": outputs,
         }
 
-    def _get_template(self, StackName: str, TemplateStage: str) -> dict[str, Any]:  # noqa: N803
-        assert TemplateStage == "Original"
-        stack = StackName.removeprefix(f"{self.environment.prefix}-")
-        template = dict(self.templates[self.paused.get(stack, Paused.NOTHING)][StackName])
+    def _get_template(self, asked: Asked) -> dict[str, Any]:
+        assert asked["TemplateStage"] == "Original"
+        stack = asked["StackName"].removeprefix(f"{self.environment.prefix}-")
+        template = dict(self.templates[self.paused.get(stack, Paused.NOTHING)][asked["StackName"]])
         if stack in self.changed:
             template["Resources"] = template["Resources"] | {"Other": {"Type": "AWS::SNS::Topic"}}
         return {"TemplateBody": json.dumps(template)}
 
-    def _describe_db_clusters(self, DBClusterIdentifier: str) -> dict[str, Any]:  # noqa: N803
-        assert DBClusterIdentifier == self.environment.database_cluster
+    def _describe_db_clusters(self, asked: Asked) -> dict[str, Any]:
+        assert asked["DBClusterIdentifier"] == self.environment.database_cluster
         members = [{"DBInstanceIdentifier": name, "IsClusterWriter": name == "writer"} for name in ("reader", "writer")]
         cluster: dict[str, Any] = {
             "DBClusterArn": "arn:aws:rds:x",
@@ -242,28 +256,28 @@ class Cloud:
             cluster["AutomaticRestartTime"] = EPOCH + timedelta(days=7)
         return {"DBClusters": [cluster]}
 
-    def _describe_db_instances(self, DBInstanceIdentifier: str) -> dict[str, Any]:  # noqa: N803
-        assert DBInstanceIdentifier == "writer"
+    def _describe_db_instances(self, asked: Asked) -> dict[str, Any]:
+        assert asked["DBInstanceIdentifier"] == "writer"
         status = "available" if self.now >= self.writer_ready_at else "rebooting"
         return {"DBInstances": [{"DBInstanceIdentifier": "writer", "DBInstanceStatus": status}]}
 
-    def _stop_db_cluster(self, DBClusterIdentifier: str) -> dict[str, Any]:  # noqa: N803
+    def _stop_db_cluster(self, asked: Asked) -> dict[str, Any]:
         assert self.database == "available"
-        self._do(f"stop {DBClusterIdentifier}")
+        self._do(f"stop {asked['DBClusterIdentifier']}")
         self.database = "stopping"
         return {}
 
-    def _start_db_cluster(self, DBClusterIdentifier: str) -> dict[str, Any]:  # noqa: N803
+    def _start_db_cluster(self, asked: Asked) -> dict[str, Any]:
         assert self.database == "stopped"
-        self._do(f"start {DBClusterIdentifier}")
+        self._do(f"start {asked['DBClusterIdentifier']}")
         self.database = "starting"
         return {}
 
-    def _list_tags_for_resource(self, **_: Any) -> dict[str, Any]:
+    def _list_tags_for_resource(self, _asked: Asked) -> dict[str, Any]:
         return {"TagList": []}
 
-    def _list_connectors(self, connectorNamePrefix: str) -> dict[str, Any]:  # noqa: N803
-        assert connectorNamePrefix == self.environment.prefix
+    def _list_connectors(self, asked: Asked) -> dict[str, Any]:
+        assert asked["connectorNamePrefix"] == self.environment.prefix
         return {
             "connectors": [
                 {"connectorName": name, "connectorArn": f"arn:{name}", "connectorState": state}
@@ -271,8 +285,8 @@ class Cloud:
             ]
         }
 
-    def _describe_stack_events(self, StackName: str) -> dict[str, Any]:  # noqa: N803
-        assert StackName == f"{self.environment.prefix}-connectors"
+    def _describe_stack_events(self, asked: Asked) -> dict[str, Any]:
+        assert asked["StackName"] == f"{self.environment.prefix}-connectors"
         created = dict.fromkeys([*self.names("source"), *self.names("sink")], "CREATE_COMPLETE")
         newest_first = [("other", "UPDATE_COMPLETE"), *self.endings.items(), *created.items()]
         return {"StackEvents": [self._event(name, status) for name, status in newest_first]}
@@ -288,37 +302,31 @@ class Cloud:
             "ResourceStatus": status,
         }
 
-    def _describe_instances(self, Filters: list[Any], IncludeManagedResources: bool) -> dict[str, Any]:  # noqa: N803
-        assert IncludeManagedResources
-        assert Filters[0] == {"Name": "tag:eks:eks-cluster-name", "Values": [self.environment.prefix]}
+    def _describe_instances(self, asked: Asked) -> dict[str, Any]:
+        assert asked["IncludeManagedResources"]
+        assert asked["Filters"][0] == {"Name": "tag:eks:eks-cluster-name", "Values": [self.environment.prefix]}
         instances = [{"InstanceId": node} for node in self.nodes]
         return {"Reservations": [{"Instances": instances}] if instances else []}
 
-    def _describe_connector(self, connectorArn: str) -> dict[str, Any]:  # noqa: N803
-        return {"connectorConfiguration": self.configurations[connectorArn.removeprefix("arn:")]}
+    def _describe_connector(self, asked: Asked) -> dict[str, Any]:
+        return {"connectorConfiguration": self.configurations[asked["connectorArn"].removeprefix("arn:")]}
 
-    def _list_clusters(self, ClusterStates: list[str]) -> dict[str, Any]:  # noqa: N803
+    def _list_clusters(self, asked: Asked) -> dict[str, Any]:
         found = [{"Id": "j-9", "Name": "somebody-elses", "Status": {"State": "RUNNING"}}]
         for id_, state in self.clusters.items():
             found += [{"Id": id_, "Name": self.environment.prefix, "Status": {"State": state}}]
-        return {"Clusters": [cluster for cluster in found if cluster["Status"]["State"] in ClusterStates]}  # type: ignore[index]
+        return {"Clusters": [cluster for cluster in found if cluster["Status"]["State"] in asked["ClusterStates"]]}  # type: ignore[index]
 
-    def _describe_alarms(self, AlarmNamePrefix: str, StateValue: str) -> dict[str, Any]:  # noqa: N803
-        assert StateValue == "ALARM"
-        return {"MetricAlarms": [{"AlarmName": f"{AlarmNamePrefix}{name}"} for name in self.alarms]}
+    def _describe_alarms(self, asked: Asked) -> dict[str, Any]:
+        assert asked["StateValue"] == "ALARM"
+        return {"MetricAlarms": [{"AlarmName": f"{asked['AlarmNamePrefix']}{name}"} for name in self.alarms]}
 
-    def _get_metric_data(
-        self,
-        MetricDataQueries: list[Any],  # noqa: N803
-        StartTime: datetime,  # noqa: N803
-        EndTime: datetime,  # noqa: N803
-        ScanBy: str,  # noqa: N803
-    ) -> dict[str, Any]:
-        assert ScanBy == "TimestampDescending"
-        minute = (EndTime - LATE).replace(second=0)
-        assert StartTime < minute
+    def _get_metric_data(self, asked: Asked) -> dict[str, Any]:
+        assert asked["ScanBy"] == "TimestampDescending"
+        minute = (asked["EndTime"] - LATE).replace(second=0)
+        assert asked["StartTime"] < minute
         results = []
-        for query in MetricDataQueries:
+        for query in asked["MetricDataQueries"]:
             value = self._value(query["MetricStat"]["Metric"], minute)
             found: dict[str, Any] = {} if value is None else {"Timestamps": [minute], "Values": [value]}
             results.append({"Id": query["Id"], **found})

@@ -9,37 +9,12 @@ from tests.operate.pausing.cloud import EPOCH, Cloud
 
 pytestmark = pytest.mark.synth
 SOURCE, SINK = "dev-cdc-lake-orders-source", "dev-cdc-lake-orders-sink"
-WHOLE = [
-    "deploy monitoring without all",
-    "deploy connectors without sources",
-    "deploy connectors without all",
-    "deploy kubernetes without all",
-    "deploy processing without all",
-    "stop dev-cdc-lake",
-]
 
 
-def test_the_add_ons_and_nodes_end_after_the_connectors_and_the_control_plane_is_said_to_go_on(on_eks: Cloud) -> None:
+def test_the_control_plane_is_said_to_go_on_and_a_resume_brings_all_back(on_eks: Cloud) -> None:
     on_eks.pause()
-    assert on_eks.log == WHOLE
-    assert (on_eks.connectors, on_eks.nodes, on_eks.clusters, on_eks.database) == ({}, [], {}, "stopped")
     assert "EKS's control plane (it can't, either), NAT" in "\n".join(on_eks.said)
-
-
-def test_what_was_broken_off_is_finished_by_the_same_command(on_eks: Cloud) -> None:
-    on_eks.broken_off_after = WHOLE.index("deploy kubernetes without all")
-    with pytest.raises(KeyboardInterrupt):
-        on_eks.pause()
-    on_eks.broken_off_after = None
-    on_eks.pause()
-    assert on_eks.log == WHOLE
-
-
-def test_a_paused_one_is_left_as_it_is_and_a_resume_brings_all_back(on_eks: Cloud) -> None:
-    on_eks.pause()
     on_eks.log.clear()
-    on_eks.pause()
-    assert on_eks.log == []
     assert resume(on_eks.environment, on_eks.waiter) == 0
     assert on_eks.log == ["start dev-cdc-lake", "deploy all"]
     assert set(on_eks.connectors) == {SOURCE, SINK}
@@ -78,12 +53,12 @@ def test_a_source_that_nobody_has_heard_of_is_an_objection(on_eks: Cloud) -> Non
     assert on_eks.refused().startswith(f"{SOURCE} had no figures in the last 5 minutes")
     assert on_eks.log == []
     on_eks.pause(anyway=True)
-    assert on_eks.log == WHOLE
+    assert on_eks.log == on_eks.whole
 
 
 def test_nodes_that_others_pods_keep_are_said_and_end_nothing(on_eks: Cloud) -> None:
     on_eks.keeps.add("i-2")
     on_eks.pause()
-    assert on_eks.log == WHOLE
+    assert on_eks.log == on_eks.whole
     assert any("still waiting for the end of the nodes i-2, which are paid for" in line for line in on_eks.said)
     assert (on_eks.now - EPOCH).total_seconds() >= NODES_LIMIT_S

@@ -5,7 +5,7 @@ The tests use their own database; tests/operate/resnapshot/test_connectors.py co
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest.mock import Mock
 
@@ -111,19 +111,22 @@ def time() -> Time:
     return Time()
 
 
-def test_what_is_there_is_not_waited_for(time: Time) -> None:
-    assert time.waiter.wait(Mock(return_value=None), limit_s=0) is None
-    assert (time.seconds, time.said) == (0, [])
-
-
-def test_the_same_is_said_every_five_minutes(time: Time) -> None:
-    assert time.waiter.wait(lambda: "a" if time.seconds < 2 * SAY_S else None, limit_s=3 * SAY_S) is None
-    assert time.said == [(0, "  a"), (SAY_S, "  a")]
-
-
-def test_what_is_new_is_said_once_a_minute_at_the_most(time: Time) -> None:
-    assert time.waiter.wait(lambda: f"{time.seconds}" if time.seconds < 180 else None, limit_s=SAY_S) is None
-    assert [at for at, _ in time.said] == [0, NEW_S, 2 * NEW_S]
+@pytest.mark.parametrize(
+    ("look", "said"),
+    [
+        (lambda _seconds: None, []),
+        # The same is said every five minutes, and what is new once a minute at the most.
+        (lambda seconds: "a" if seconds < 2 * SAY_S else None, [(0, "  a"), (SAY_S, "  a")]),
+        (
+            lambda seconds: f"{seconds}" if seconds < 180 else None,
+            [(at, f"  {at}") for at in (0.0, NEW_S, 2 * NEW_S)],
+        ),
+    ],
+    ids=["there", "the same", "new"],
+)
+def test_what_is_waited_for_is_said(time: Time, look: Callable[[float], str | None], said: list[Any]) -> None:
+    assert time.waiter.wait(lambda: look(time.seconds), limit_s=3 * SAY_S) is None
+    assert time.said == said
 
 
 def test_the_limit_ends_it_with_what_was_waited_for(time: Time) -> None:

@@ -6,9 +6,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import boto3
 import pytest
+from botocore.awsrequest import AWSResponse
 
 from contract.rds_ca import BUNDLE
 from local.errors import PlatformError
@@ -16,7 +18,7 @@ from operate.errors import OperateError
 from operate.resnapshot import connectors as source_connectors
 from operate.resnapshot.connectors import BUSY_S, EksConnector, MskConnector, source_of
 from operate.resnapshot.tables import TAIL_EVENTS, newest_position
-from operate.sides import compared, login
+from operate.sides import DeployedPipeline, compared, login
 from plugins.source.source_connector import following_slot
 from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
 from settings.environment import Environment
@@ -58,7 +60,7 @@ def test_the_owners_login_is_the_environments_over_tls(aws: boto3.Session, envir
     deploy("dev-cdc-lake-database", Endpoint="db.example:5432", MasterSecretName="master")
     secret = {"username": "owner", "password": "p", "host": "elsewhere", "port": 1}
     aws.client("secretsmanager").create_secret(Name="master", SecretString=json.dumps(secret))
-    with login(environment, aws, environment.pipelines[0]) as parameters:
+    with login(DeployedPipeline(environment, environment.pipelines[0], aws)) as parameters:
         assert parameters == {
             "host": "db.example",
             "port": 5432,
@@ -73,7 +75,7 @@ def test_the_owners_login_is_the_environments_over_tls(aws: boto3.Session, envir
 def test_the_lake_is_read_with_the_callers_credentials(aws: boto3.Session, environment: Environment) -> None:
     deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
     [orders] = environment.pipelines
-    [table] = compared(environment, orders, aws, orders.captured.tables)
+    [table] = compared(DeployedPipeline(environment, orders, aws), orders.captured.tables)
     found = table.lake
     assert found.base_uri == "s3://dev-lake/cdc_events"
     assert found.storage_options["aws_region"] == REGION
@@ -85,7 +87,7 @@ def test_the_lake_is_read_with_the_callers_credentials(aws: boto3.Session, envir
 
 def test_an_environment_that_is_not_deployed_is_one_line(aws: boto3.Session, environment: Environment) -> None:
     with pytest.raises(OperateError, match="there is no stack dev-cdc-lake-lake"):
-        compared(environment, environment.pipelines[0], aws, environment.pipelines[0].captured.tables)
+        compared(DeployedPipeline(environment, environment.pipelines[0], aws), [])
 
 
 def test_the_slot_is_the_authority_until_the_repair_ends_also_after_a_run_that_was_broken_off(
@@ -138,23 +140,38 @@ def on_eks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Environment:
 
 
 def test_on_msk_connect_it_is_the_stacks_and_on_eks_the_workers(
-    aws: boto3.Session,
-    environment: Environment,
-    on_eks: Environment,
+    aws: boto3.Session, environment: Environment, on_eks: Environment
 ) -> None:
     arn = f"arn:aws:kafkaconnect:{REGION}:{MOTOS_ACCOUNT}:connector/x/y"
     deploy("dev-cdc-lake-connectors", SourceConnectorArn=arn)
-    found = source_of(environment, environment.pipelines[0], aws, newest=7)
+    found = source_of(DeployedPipeline(environment, environment.pipelines[0], aws), newest=7)
     assert isinstance(found, MskConnector)
-    other = source_of(on_eks, on_eks.pipelines[0], aws, newest=7)
+    other = source_of(DeployedPipeline(on_eks, on_eks.pipelines[0], aws), newest=7)
     assert isinstance(other, EksConnector)
     assert (found.slot, found.newest_position()) == (other.slot, other.newest_position()) == ("cdc_orders", 7)
+
+
+@pytest.mark.parametrize("refusals", [0, 9], ids=["answers", "throttles"])
+def test_msk_connect_is_asked_again_while_it_throttles(
+    aws: boto3.Session, environment: Environment, monkeypatch: pytest.MonkeyPatch, refusals: int
+) -> None:
+    deploy("dev-cdc-lake-connectors", SourceConnectorArn=f"arn:aws:kafkaconnect:{REGION}:{MOTOS_ACCOUNT}:connector/x/y")
+    found = source_of(DeployedPipeline(environment, environment.pipelines[0], aws))
+    assert isinstance(found, MskConnector)
+    headers: Any = {"x-amzn-errortype": "TooManyRequestsException"}
+    answers = [AWSResponse("", 429, headers, Mock(stream=list))] * refusals
+    answers.append(AWSResponse("", 200, headers, Mock(stream=lambda: [b'{"connectorState": "RUNNING"}'])))
+    events: Any = found.client.meta.events
+    events.register_first("before-send.kafkaconnect", lambda **_: answers.pop(0))
+    monkeypatch.setattr("botocore.endpoint.time.sleep", lambda _seconds: None)
+    assert found.failure() is None
+    assert answers == []
 
 
 def test_a_paused_environment_is_not_told_anything(aws: boto3.Session, on_eks: Environment) -> None:
     deploy("dev-cdc-lake-connectors", **{OUTPUT: Paused.ALL.value})
     with pytest.raises(OperateError, match=r"dev is paused: first `\./lake aws resume -e dev`"):
-        source_of(on_eks, on_eks.pipelines[0], aws)
+        source_of(DeployedPipeline(on_eks, on_eks.pipelines[0], aws))
 
 
 NAME = "dev-cdc-lake-orders-source"

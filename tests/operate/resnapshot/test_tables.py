@@ -27,7 +27,7 @@ from operate.kafka.cluster import chosen, of_environment
 from operate.resnapshot import tables as log_tables
 from operate.resnapshot.connectors import StoredOffsets
 from operate.resnapshot.tables import resnapshot_deployed
-from operate.sides import login
+from operate.sides import DeployedPipeline, login
 from settings.environment import Environment
 from settings.load import load
 from tests.conftest import ask, execute
@@ -84,9 +84,7 @@ def captured(
     """A database behind TLS, as its DBA has prepared it for a pipeline of these tables; the environment captures it."""
     name = f"cdc_{pipeline}"
     prepare(
-        database,
-        SourceObjects(publication=name, slot=name, schema=name, role=ROLE, tables=tables),
-        password=PASSWORD,
+        database, SourceObjects(publication=name, slot=name, schema=name, role=ROLE, tables=tables), password=PASSWORD
     )
     ask(database, f"SELECT pg_create_logical_replication_slot('{name}', 'pgoutput')")
     authority = Authority("The authority of somebody's server")
@@ -139,7 +137,7 @@ def compared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
 
 
 def deploy_crm(aws: boto3.Session, *buckets: str) -> None:
-    """Deploy the stacks' outputs, and buckets beside the lake's."""
+    """Deploy the stacks' outputs, and buckets in addition to the lake's."""
     deploy("dev-cdc-lake-connectors", CrmSourceConnectorArn=f"arn:aws:kafkaconnect:{REGION}:1:connector/x/y")
     deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
     name = "/dev-cdc-lake/source/crm/generation"
@@ -252,7 +250,7 @@ def test_the_outside_server_is_verified_before_a_password_is_sent(server: Server
     assert server.pipeline.database is not None
     other = server.pipeline.database.model_copy(update={"certificate": Authority("Another").root})
     pipeline = server.pipeline.model_copy(update={"database": other})
-    with login(server.environment, aws, pipeline) as parameters:
+    with login(DeployedPipeline(server.environment, pipeline, aws)) as parameters:
         assert parameters["user"] == ROLE
         with pytest.raises(LoadError, match="certificate verify failed"):
             connect(parameters)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contract.sizes import MIB, SizeLimits
-from plugins.connector_settings import SinkSettings, SourceSettings
+from plugins.connector_settings import SinkSettings
 from plugins.kafka.topics import (
     READER_GROUP,
     Grant,
@@ -21,14 +21,8 @@ from plugins.kafka.topics import (
     topics_access,
 )
 from plugins.source.captured import CapturedTable
+from tests.plugins.conftest import SINK, SOURCE
 
-SOURCE = SourceSettings(
-    name="orders-source",
-    database_hostname="db.example",
-    database_password="${file:/run/secret:password}",
-    topic_prefix="shop",
-)
-SINK = SinkSettings(name="orders-sink", topics=(SOURCE.topic,), bucket="landing", region="eu-west-1")
 WITH_DEAD_LETTERS = dataclasses.replace(SINK, dead_letter_topic="orders-dead")
 EVENTS = "shop.datalake.cdc_events"
 HEARTBEAT = "__debezium-heartbeat.shop"

@@ -35,24 +35,25 @@ def zip_with(path: Path, name: str) -> Path:
 
 def tar_with(path: Path, name: str) -> Path:
     """A tar with an entry name that fits only into a header of its own."""
-    with tarfile.open(path, "w:gz", format=tarfile.PAX_FORMAT) as packed:
-        entry = tarfile.TarInfo("x")
-        entry.size, entry.pax_headers = 1, {"path": name}
-        packed.addfile(entry, io.BytesIO(b"1"))
-    return path
+    return tar_of(path, {name: b"1"})
 
 
 def tar_of(path: Path, members: dict[str, bytes], *, link: str | None = None) -> Path:
-    with tarfile.open(path, "w:gz") as packed:
+    with tarfile.open(path, "w:gz", format=tarfile.PAX_FORMAT) as packed:
         for name, content in members.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(content)
+            entry = tarfile.TarInfo("x")
+            entry.size, entry.pax_headers = len(content), {"path": name}
             packed.addfile(entry, io.BytesIO(content))
         if link:
             entry = tarfile.TarInfo(link)
             entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
             packed.addfile(entry)
     return path
+
+
+def contents(file: Path | io.BytesIO) -> dict[str, bytes]:
+    with zipfile.ZipFile(file) as packed:
+        return {name: packed.read(name) for name in packed.namelist()}
 
 
 def test_jars_of_all_archives_come_to_the_root_of_one_zip(tmp_path: Path) -> None:
@@ -62,13 +63,7 @@ def test_jars_of_all_archives_come_to_the_root_of_one_zip(tmp_path: Path) -> Non
     jar.write_bytes(b"dd")
     target = tmp_path / "plugin.zip"
     assert repack([tar, packed, jar], target) == digest(target)
-    with zipfile.ZipFile(target) as plugin:
-        assert {name: plugin.read(name) for name in plugin.namelist()} == {
-            "a.jar": b"aa",
-            "b.jar": b"bb",
-            "c.jar": b"cc",
-            "d.jar": b"dd",
-        }
+    assert contents(target) == {"a.jar": b"aa", "b.jar": b"bb", "c.jar": b"cc", "d.jar": b"dd"}
     assert {path.name for path in tmp_path.iterdir()} == {"a.tar.gz", "c.zip", "d.jar", "plugin.zip"}
 
 
@@ -85,9 +80,7 @@ def test_the_same_jars_make_the_same_bytes(tmp_path: Path) -> None:
     ("name", "other", "said"),
     [("a.jar", "x/a.jar", "a.jar is in one.zip and in"), ("a.jar", "A.Jar", "A.Jar is in one.zip as a.jar and in")],
 )
-def test_two_different_jars_of_one_name_in_any_case_are_refused(
-    tmp_path: Path, name: str, other: str, said: str
-) -> None:
+def test_two_different_jars_of_one_name_are_refused(tmp_path: Path, name: str, other: str, said: str) -> None:
     one, two = zip_of(tmp_path / "one.zip", {name: b"1"}), tar_of(tmp_path / "two.tar.gz", {other: b"2"})
     with pytest.raises(ArchiveError, match=f"{said} two.tar.gz with different content"):
         repack([one, two], tmp_path / "plugin.zip")
@@ -105,9 +98,7 @@ def test_a_path_that_leads_out_is_refused(tmp_path: Path, member: str) -> None:
 @pytest.mark.parametrize(
     "name", ["\0", "\0a.jar", "a\0.jar", "a.jar\0", "a\nb.jar", "a\r.jar", "\x1b[2J.jar", "note\n.txt"]
 )
-def test_a_name_of_more_than_one_line_or_with_a_nul_is_refused(
-    tmp_path: Path, make: Callable[[Path, str], Path], name: str
-) -> None:
+def test_a_name_with_a_control_sign_is_refused(tmp_path: Path, make: Callable[[Path, str], Path], name: str) -> None:
     made = make(tmp_path / ("a.zip" if make is zip_with else "a.tar.gz"), name)
     with pytest.raises(ArchiveError, match=r"is no name for a file: it may hold no control characters$") as refused:
         repack([made], tmp_path / "plugin.zip")
@@ -122,13 +113,13 @@ def test_whatever_connect_takes_for_a_jar_is_one(tmp_path: Path, name: str) -> N
     made = zip_of(tmp_path / "A.ZIP", {name: b"1"}), tar_of(tmp_path / "A.TAR.GZ", {name: b"1"})
     for packed in (*made, tmp_path / Path(name).name):
         repack([packed], tmp_path / "plugin.zip")
-        assert zipfile.ZipFile(tmp_path / "plugin.zip").namelist() == [Path(name).name]
+        assert [*contents(tmp_path / "plugin.zip")] == [Path(name).name]
 
 
 def test_one_jar_under_two_spellings_is_there_once_and_always_the_same(tmp_path: Path) -> None:
     one, two = zip_of(tmp_path / "one.zip", {"a.jar": b"1"}), zip_of(tmp_path / "two.zip", {"A.jar": b"1"})
     assert repack([one, two], tmp_path / "1.zip") == repack([two, one], tmp_path / "2.zip")
-    assert zipfile.ZipFile(tmp_path / "1.zip").namelist() == ["A.jar"]
+    assert [*contents(tmp_path / "1.zip")] == ["A.jar"]
 
 
 def test_a_zip_that_names_a_place_outside_of_itself_is_damaged(tmp_path: Path) -> None:
@@ -139,11 +130,6 @@ def test_a_zip_that_names_a_place_outside_of_itself_is_damaged(tmp_path: Path) -
     made.write_bytes(content)
     with pytest.raises(ArchiveError, match=r"^a.zip can't be read: it names a place that isn't in it$"):
         repack([made], tmp_path / "plugin.zip")
-
-
-def test_a_link_instead_of_a_jar_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ArchiveError, match=r"a.jar is a link"):
-        repack([tar_of(tmp_path / "a.tar.gz", {}, link="a.jar")], tmp_path / "plugin.zip")
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
@@ -175,10 +161,17 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert {path.name for path in tmp_path.iterdir()} == {"a.zip"}
 
 
-@pytest.mark.parametrize(("name", "message"), [("a.zip", "no jar in a.zip"), ("a.rar", "neither .zip")])
-def test_an_archive_without_jars_is_refused(tmp_path: Path, name: str, message: str) -> None:
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda folder: zip_of(folder / "a.zip", {"README": b"text"}), "no jar in a.zip"),
+        (lambda folder: zip_of(folder / "a.rar", {"a.jar": b"1"}), "neither .zip"),
+        (lambda folder: tar_of(folder / "a.tar.gz", {}, link="a.jar"), "a.jar is a link"),
+    ],
+)
+def test_an_archive_without_jars_is_refused(tmp_path: Path, make: Callable[[Path], Path], message: str) -> None:
     with pytest.raises(ArchiveError, match=message):
-        repack([zip_of(tmp_path / name, {"README": b"text"})], tmp_path / "plugin.zip")
+        repack([make(tmp_path)], tmp_path / "plugin.zip")
 
 
 def test_resources_become_a_jar_that_is_the_same_each_time(tmp_path: Path) -> None:
@@ -187,20 +180,14 @@ def test_resources_become_a_jar_that_is_the_same_each_time(tmp_path: Path) -> No
     found = repack([given], tmp_path / "plugin.zip", resources=resources)
     assert found == repack([given], tmp_path / "again.zip", resources=resources)
     assert found != repack([given], tmp_path / "other.zip", resources={"rds-ca.pem": "another\n"})
-    with zipfile.ZipFile(tmp_path / "plugin.zip") as packed:
-        assert packed.namelist() == ["a.jar", archive.RESOURCES_JAR]
-        with zipfile.ZipFile(io.BytesIO(packed.read(archive.RESOURCES_JAR))) as jar:
-            assert jar.read("rds-ca.pem") == b"text\n"
-    assert list(tmp_path.glob("*.jars")) == []
+    packed = contents(tmp_path / "plugin.zip")
+    assert packed.keys() == {"a.jar", archive.RESOURCES_JAR}
+    assert contents(io.BytesIO(packed[archive.RESOURCES_JAR])) == {"rds-ca.pem": b"text\n"}
 
 
 def test_a_class_among_the_resources_arrives_as_its_bytes(tmp_path: Path) -> None:
     archive.write_resources({"cdclake/A.class": "yv66vg==", "a.pem": "text\n"}, tmp_path / "a.jar")
-    with zipfile.ZipFile(tmp_path / "a.jar") as jar:
-        assert {name: jar.read(name) for name in jar.namelist()} == {
-            "a.pem": b"text\n",
-            "cdclake/A.class": b"\xca\xfe\xba\xbe",
-        }
+    assert contents(tmp_path / "a.jar") == {"a.pem": b"text\n", "cdclake/A.class": b"\xca\xfe\xba\xbe"}
 
 
 def test_a_class_that_is_not_base64_is_one_line(tmp_path: Path) -> None:

@@ -80,11 +80,7 @@ def test_an_empty_hash_means_not_pinned(tmp_path: Path) -> None:
         ('sha256 = ""', 'sha256 = "abc"', "lenses-s3.sha256: String should match pattern"),
         ('sha256 = ""', "sha256 = 0", "lenses-s3.sha256: Input should be a v"),
         ("size = 0", 'size = "0"', "lenses-s3.size: Input should be a v"),
-        (
-            "size = 10",
-            "size = 0",
-            "debezium: 'debezium-connector-postgres-3.7.0.Final-plugin.tar.gz' has a sha256 but",
-        ),
+        ("size = 10", "size = 0", "debezium: 'debezium-connector-postgres-3.7.0.Final-plugin.tar.gz' has a sha256 but"),
         ("https://example.org/soft", "http://example.org/soft", "softether: url must be https"),
         ('version = "4.44-9807"', "", "softether.version: Field required"),
         ("[debezium]", "[debezium", "not TOML"),

@@ -12,13 +12,6 @@ FOLDERS = replace(PLAIN, partition_by=("customer_id", "order_id"))
 TAIL = "STOREAS `JSON` PROPERTIES('flush.interval'=60,'flush.count'=50)"
 
 
-def test_a_current_connector_gets_properties() -> None:
-    assert build(PLAIN) == (
-        "INSERT INTO landing:cdc-events SELECT * FROM demo.datalake.cdc_events STOREAS `JSON`"
-        " PROPERTIES('flush.interval'=60,'flush.count'=50)"
-    )
-
-
 @pytest.mark.parametrize(
     "kcql",
     [

@@ -7,20 +7,14 @@ import pytest
 
 from contract import events
 from plugins.connector_names import OUTBOX
-from plugins.connector_settings import SourceSettings
 from plugins.source.captured import CapturedTable, java_regex, shown
 from plugins.source.source_connector import salt_of, source_connector, transformations, with_salt
 from plugins.workers.connect_workers import IS_TRUNCATE
+from tests.plugins import conftest
 
 CUSTOMER = CapturedTable(schema="public", table="customer", leave_out=("photo",), hashed=("email",))
 EVENTS = CapturedTable(schema="Sales, old", table="Wéird tab.le", key=("id", "at"))
-SOURCE = SourceSettings(
-    database_hostname="127.0.0.1",
-    database_password="${file:/run/platform/connect.secrets:password}",
-    topic_prefix="shop",
-    tables=(CUSTOMER, EVENTS),
-    heartbeat_query=None,
-)
+SOURCE = replace(conftest.SOURCE, tables=(CUSTOMER, EVENTS), heartbeat_query=None)
 
 
 def test_tables_and_columns_are_matched_by_their_exact_names_alone() -> None:

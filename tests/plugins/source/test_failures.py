@@ -9,17 +9,17 @@ from plugins.connector_settings import SourceSettings
 from plugins.source.captured import CapturedTable
 from plugins.source.failures import failure, reason
 from plugins.source.source_connector import source_connector
+from tests.plugins.conftest import SOURCE
 
 SENT = "[…] ERROR WorkerSourceTask{{id=shop-source-0}} failed to send record to shop.{}: (o.a.k.c.runtime)\n"
 UNKNOWN = "one of its 2 tables (which one, `failed to send record to` in the worker's log says)"
 TRACES = Path(__file__).with_name("failures")
-OUTBOXES = SourceSettings(database_hostname="db", database_password="${file:/run/secret:password}", topic_prefix="shop")
 
 
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("slot-gone", "the replication slot is gone or was made anew, and with it changes: run `./lake resnapshot`"),
+        ("slot-gone", "the replication slot is gone or was made again, and with it changes: run `./lake resnapshot`"),
         ("publication-dropped", "the publication is gone, or was made again after the slot: run `./lake resnapshot`"),
         (
             "publication-made-again",
@@ -50,7 +50,7 @@ OUTBOXES = SourceSettings(database_hostname="db", database_password="${file:/run
     ],
 )
 def test_a_known_failure_says_what_happened_and_what_to_do(name: str, line: str) -> None:
-    assert reason((TRACES / f"{name}.txt").read_text(), source_connector(OUTBOXES)) == line
+    assert reason((TRACES / f"{name}.txt").read_text(), source_connector(SOURCE)) == line
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,7 @@ def test_a_known_failure_says_what_happened_and_what_to_do(name: str, line: str)
         (("a", "Ö b"), SENT.format("public.__b"), "public.Ö b", "-t 'public.Ö b'"),
     ],
 )
-def test_an_event_is_blamed_on_the_table_that_the_log_names(
-    tables: tuple[str, ...], log: str, blamed: str, which: str
-) -> None:
+def test_an_event_is_blamed_on_the_logs_table(tables: tuple[str, ...], log: str, blamed: str, which: str) -> None:
     trace = (TRACES / "event-too-large-for-producer.txt").read_text()
     found = failure(trace, source_connector(capturing(*tables)), log)
     assert found.reason.startswith(f"an event of {blamed} has 2284013 bytes, ")
@@ -147,7 +145,7 @@ def table_at(position: int) -> str | None:
 
 
 def capturing(*tables: str) -> SourceSettings:
-    return replace(OUTBOXES, tables=tuple(CapturedTable(schema="public", table=name) for name in tables))
+    return replace(SOURCE, tables=tuple(CapturedTable(schema="public", table=name) for name in tables))
 
 
 def test_an_unknown_failure_shows_what_failed_and_its_last_cause() -> None:

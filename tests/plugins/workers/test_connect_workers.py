@@ -1,6 +1,7 @@
 """Our workers' configuration, the rights that it takes, and our classes, compiled as their sources say."""
 
 import base64
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from contract.secret_names import is_secret
 from local.tools.worker_classes import compile_classes
 from plugins.connector_names import offset_topic, workers_group, workers_topics
-from plugins.connector_settings import SALT, SinkSettings, SourceSettings
+from plugins.connector_settings import SALT
 from plugins.kafka.topics import own_worker_access, sink_access, worker_access
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import SALT_PROPERTY, salted, source_connector
@@ -25,22 +26,23 @@ from plugins.workers.connect_workers import (
     resources,
     worker_properties,
 )
+from tests.plugins.conftest import SINK, SOURCE
 
 NAME = "dev-cdc-lake-orders-sink"
+PROPERTIES = worker_properties(NAME, plugin_path="/p", login=IAM_LOGIN)
 
 
 def test_the_role_has_the_names_that_the_workers_use_and_no_patterns() -> None:
-    properties = worker_properties(NAME, plugin_path="/p", login=IAM_LOGIN)
     grants = own_worker_access(NAME, offset_topic(NAME))
     named = {name for grant in grants for name in grant.names}
     assert named == {*workers_topics(NAME), offset_topic(NAME), workers_group(NAME)}
-    assert {properties["config.storage.topic"], properties["status.storage.topic"]} == {*workers_topics(NAME)}
-    assert properties["group.id"] == workers_group(NAME)
+    assert {PROPERTIES["config.storage.topic"], PROPERTIES["status.storage.topic"]} == {*workers_topics(NAME)}
+    assert PROPERTIES["group.id"] == workers_group(NAME)
     assert not [name for name in named if "*" in name]
 
 
 def test_an_own_worker_takes_the_place_of_msk_connects() -> None:
-    settings = SinkSettings(name=NAME, topics=("orders",), bucket="landing", region="us-east-1")
+    settings = replace(SINK, name=NAME)
     own = own_worker_access(settings.name, offset_topic(settings.name))
     theirs = worker_access(settings.name)
     rest = sink_access(settings)[len(theirs) :]
@@ -48,24 +50,21 @@ def test_an_own_worker_takes_the_place_of_msk_connects() -> None:
 
 
 def test_what_a_pod_knows_alone_comes_from_its_environment() -> None:
-    properties = worker_properties(NAME, plugin_path="/p", login=IAM_LOGIN)
-    named = {value for value in properties.values() if value.startswith("${env:")}
+    named = {value for value in PROPERTIES.values() if value.startswith("${env:")}
     assert named == {f"${{env:{name}}}" for name in (ADDRESS, BROKERS, OFFSETS)}
-    assert properties["config.providers.env.param.allowlist.pattern"] == "|".join((ADDRESS, BROKERS, OFFSETS))
+    assert PROPERTIES["config.providers.env.param.allowlist.pattern"] == "|".join((ADDRESS, BROKERS, OFFSETS))
 
 
 def test_every_client_logs_in_as_the_worker_does() -> None:
-    properties = worker_properties(NAME, plugin_path="/p", login=IAM_LOGIN)
     for prefix in ("", "producer.", "consumer.", "admin."):
-        assert {key: properties[f"{prefix}{key}"] for key in IAM_LOGIN} == IAM_LOGIN
+        assert {key: PROPERTIES[f"{prefix}{key}"] for key in IAM_LOGIN} == IAM_LOGIN
 
 
 def test_secrets_are_read_where_a_connector_names_any() -> None:
     with_secrets = worker_properties(NAME, plugin_path="/p", login={}, secrets_region="eu-west-1")
     assert with_secrets["config.providers"] == "env,secretsmanager"
     assert with_secrets["config.providers.secretsmanager.class"] == SECRETS_PROVIDER
-    without = worker_properties(NAME, plugin_path="/p", login={})
-    assert not [key for key in without if "secretsmanager" in key]
+    assert not [key for key in PROPERTIES if "secretsmanager" in key]
 
 
 def test_every_source_is_compiled() -> None:
@@ -96,8 +95,7 @@ def test_a_plugin_has_the_classes_and_what_finds_them() -> None:
 
 def test_the_salt_is_a_reference_and_its_place_is_kept_free() -> None:
     people = CapturedTable(schema="public", table="people", hashed=("mail",))
-    settings = SourceSettings(database_hostname="h", database_password="${x:y}", topic_prefix="p", tables=(people,))
-    configuration = salted(source_connector(settings), "${secretsmanager:dev/salt:salt}")
+    configuration = salted(source_connector(replace(SOURCE, tables=(people,))), "${secretsmanager:dev/salt:salt}")
     assert configuration["connector.class"] == SALTED_CONNECTOR.name
     assert configuration[SALT_PROPERTY] == "${secretsmanager:dev/salt:salt}"
     [name] = [name for name in configuration if name.startswith("column.mask.hash")]

@@ -12,25 +12,22 @@ from local.services.kafka import ADMIN
 from local.services.postgres import Postgres
 from local.services.processes import Processes
 from local.setup.ports import choose
-from plugins.connector_settings import SourceSettings
 from plugins.source.source_connector import source_connector
 from plugins.workers.connect_workers import EVERY_VALUE
 from tests.broker import RunningBroker
 from tests.conftest import fresh_database
 from tests.events.recorders.types import TABLES, TARGET, record
+from tests.plugins.conftest import SOURCE
 
 # The time at which an event was recorded.
 PASSING = ("__db", "__lsn", "__source_ts_ms")
 
 
-OUTBOX = SourceSettings(database_hostname="db", database_password="${file:/a:b}", topic_prefix="demo")
-
-
 def test_the_converter_has_debeziums_placeholder_and_the_outbox_needs_none() -> None:
-    found = source_connector(replace(OUTBOX, tables=TABLES))
+    found = source_connector(replace(SOURCE, tables=TABLES))
     assert found[f"{found['converters']}.type"] == EVERY_VALUE.name
     assert found[f"{found['converters']}.placeholder"] == found["unavailable.value.placeholder"]
-    assert "converters" not in source_connector(OUTBOX)
+    assert "converters" not in source_connector(SOURCE)
 
 
 @pytest.mark.integration

@@ -11,13 +11,9 @@ from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError,
 
 @pytest.fixture(autouse=True)
 def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (
-        ("ACCESS_KEY_ID", "AKIAEXAMPLE"),
-        ("SECRET_ACCESS_KEY", "secret"),
-        ("SESSION_TOKEN", "session"),
-    ):
+    secrets = {"ACCESS_KEY_ID": "AKIAEXAMPLE", "SECRET_ACCESS_KEY": "secret", "SESSION_TOKEN": "session"}
+    for name, value in (secrets | {"REGION": "ap-southeast-2"}).items():
         monkeypatch.setenv(f"AWS_{name}", value)
-    monkeypatch.setenv("AWS_REGION", "ap-southeast-2")
 
 
 def test_the_token_is_a_signed_request_for_this_cluster_alone() -> None:
@@ -44,18 +40,20 @@ def answering(monkeypatch: pytest.MonkeyPatch, status: int, answer: bytes) -> Ku
 OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"}}
 
 
-@pytest.mark.parametrize("status", [409, 429, 500, 503])
-def test_what_passes_is_worth_asking_again(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
-    with pytest.raises(UnreachableError, match=f"is answered {status}: busy"):
-        answering(monkeypatch, status, b'{"kind":"Status","message":"busy"}').apply(OBJECT)
-
-
-def test_an_object_that_no_server_takes_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A real server answers 500: tests/kubernetes/api_server.py."""
-    with pytest.raises(KubernetesError, match="field not declared"):
-        answering(
-            monkeypatch, 500, b'{"kind":"Status","message":"failed to create typed patch object: field not declared"}'
-        ).apply(OBJECT)
+@pytest.mark.parametrize(
+    ("status", "said", "error"),
+    [
+        *((status, "busy", UnreachableError) for status in (409, 429, 500, 503)),
+        # A real server's answer: tests/kubernetes/api_server.py.
+        (500, "failed to create typed patch object: field not declared", KubernetesError),
+    ],
+)
+def test_what_passes_is_worth_asking_again_and_an_object_that_no_server_takes_is_not(
+    monkeypatch: pytest.MonkeyPatch, status: int, said: str, error: type[Exception]
+) -> None:
+    answer = f'{{"kind":"Status","message":"{said}"}}'
+    with pytest.raises(error, match=f"{status}: {said}"):
+        answering(monkeypatch, status, answer.encode()).apply(OBJECT)
 
 
 NO_WORKER = "no worker of x can be asked yet"

@@ -104,30 +104,26 @@ class History(MadeTable):
         return commits
 
 
-class Failing:
-    """Makes a table's write fail, before or after it writes, or another step."""
+# Runs a function in which a table's write fails, before or after it writes, or another step (`fails`).
+Failing = Callable[..., None]
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self._patch = patch
 
-    def __call__(
-        self, run: Callable[[], object], *, committed: bool, always: bool = True, step: tuple[Any, str] | None = None
+@pytest.fixture
+def fails(monkeypatch: pytest.MonkeyPatch) -> Failing:
+    def run_failing(
+        run: Callable[[], object], *, committed: bool, always: bool = True, step: tuple[Any, str] = (HudiTable, "write")
     ) -> None:
         """Run it; `always`: it has something to write."""
-        owner, name = step or (HudiTable, "write")
-        write = getattr(owner, name)
+        write = getattr(*step)
 
         def failing(*given: Any, **named: Any) -> Any:
             if committed:
                 write(*given, **named)
             raise ConnectionError("killed")
 
-        with self._patch.context() as patch:
-            patch.setattr(owner, name, failing)
+        with monkeypatch.context() as patch:
+            patch.setattr(*step, failing)
             with pytest.raises(ConnectionError) if always else contextlib.suppress(ConnectionError):
                 run()
 
-
-@pytest.fixture
-def fails(monkeypatch: pytest.MonkeyPatch) -> Failing:
-    return Failing(monkeypatch)
+    return run_failing

@@ -13,7 +13,7 @@ from analytics.create_table import created_table
 from analytics.queries import QUERIES, Queried
 from local.comparison.compare import TableComparison
 from local.comparison.rows import ComparedTable
-from local.look.lake import InstantError, Lake, readable
+from local.look.lake import InstantError, Lake
 from local.query.command import create
 from local.query.query import LakeTable, Period, QueriedLake, ask, described
 from local.query.silver import Silver
@@ -54,7 +54,7 @@ def lake_of(path: Path, name: str = "things", *, outbox: bool = False) -> Querie
     return QueriedLake(database="datalake", tables=[table], silver=Silver(path / "silver"))
 
 
-def rows(lake: QueriedLake, sql: str, **period: str) -> list[dict[str, Any]]:
+def rows(lake: QueriedLake, sql: str, **period: str | None) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = ask(lake, sql, Period(**period)).to_pylist()
     return found
 
@@ -93,7 +93,7 @@ def test_the_named_queries_read_what_the_job_has_written(spark: SparkSession, tm
     assert [row["order_id"] for row in latest] == [10249, 10248]
     assert latest[0]["customer"] == "Vins et alcools Chevalier"
     assert latest[0]["updated_at"].isoformat() == "2026-11-20T23:23:11.083659+00:00"
-    first = readable(lake.tables[0].lake).newest
+    first = lake.tables[0].lake.last_commit()
     write(order_rows(spark, "SELECT id FROM VALUES (10250L) AS t(id)"))
     changed = rows(lake, texts["changed_since"].replace("?", f"'{first}'"))
     assert [row["order_id"] for row in changed] == [10250]
@@ -137,10 +137,10 @@ def test_changes_since_an_instant_are_inserts_updates_and_deletes(
     write = writer(spark, tmp_path / "things", table_type, *TYPES[table_type])
     lake = lake_of(tmp_path / "things")
     write(things(spark, "id BETWEEN 2 AND 100"))
-    before = readable(lake.tables[0].lake).newest
+    before = lake.tables[0].lake.last_commit()
     write(things(spark, "id = 7", price="0D", __lsn="2L"))
     write(things(spark, "id = 8", _hoodie_is_deleted="true", __lsn="2L"))
-    after = readable(lake.tables[0].lake).newest
+    after = lake.tables[0].lake.last_commit()
     write(things(spark, "id = 1"))
     asked = "SELECT _change, id, price FROM things ORDER BY id"
     insert, update, delete = (
@@ -150,14 +150,14 @@ def test_changes_since_an_instant_are_inserts_updates_and_deletes(
     )
     assert rows(lake, asked, since=before) == [insert, update, delete]
     assert rows(lake, asked, since=before, as_of=after) == [update, delete]
-    assert rows(lake, asked, since=readable(lake.tables[0].lake).newest) == []
+    assert rows(lake, asked, since=lake.tables[0].lake.last_commit()) == []
 
 
 def test_a_table_is_made_of_what_the_job_has_written_and_as_of_an_instant(spark: SparkSession, tmp_path: Path) -> None:
     write = writer(spark, tmp_path / "things", "COPY_ON_WRITE")
     lake = lake_of(tmp_path / "things")
     write(things(spark, "id BETWEEN 1 AND 100"))
-    before = readable(lake.tables[0].lake).newest
+    before = lake.tables[0].lake.last_commit()
     write(things(spark, "id <= 40", _hoodie_is_deleted="true", __lsn="2L"))
     for name, period, count in (("now", Period(), 60), ("then", Period(as_of=before), 100)):
         created = created_table(

@@ -45,7 +45,7 @@ def test_what_has_no_use_is_told() -> None:
     assert log[1:] == [
         f"{keys.KAFKA_TOPIC} is not used: it has no meaning for JDBC",
         f"{keys.JDBC_INCREMENTAL} is not used: changes are always found, and only they are written",
-        f"{keys.JDBC_FALLBACK} is not used: everything is read anew where changes can't be told, and nowhere else",
+        f"{keys.JDBC_FALLBACK} is not used: all is read again only where changes can't be detected",
     ]
 
 

@@ -171,7 +171,7 @@ def test_a_file_is_text_in_utf_8(tmp_path: Path) -> None:
 
 def test_files_that_include_each_other_are_refused() -> None:
     texts = {"/x/a": "include=b", "/x/b": "include=a"}
-    with pytest.raises(SettingsError, match="includes itself by way of /x/a -> /x/b"):
+    with pytest.raises(SettingsError, match="includes itself through /x/a -> /x/b"):
         properties.load("/x/a", texts.__getitem__)
 
 

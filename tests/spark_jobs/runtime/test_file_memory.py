@@ -103,23 +103,23 @@ def test_requests_per_commit(spark: SparkSession, s3: CountedS3, tmp_path: Path,
     if conf == "cdc_events.properties":
         assert statistics.median_low(work) <= MOST_WORK, work
         priced = load_prices().commit_requests
-        assert statistics.mean(count["LIST"] + count["PUT"] for count in counts) <= priced.puts_and_lists
-        assert statistics.mean(count["HEAD"] + count["GET"] for count in counts) <= priced.reads
+        assert statistics.mean(count["LIST"] + count["PUT"] for count in counts) <= priced["puts_and_lists"]
+        assert statistics.mean(count["HEAD"] + count["GET"] for count in counts) <= priced["reads"]
 
 
 @pytest.mark.integration
 def test_what_has_changed_is_not_remembered(spark: SparkSession, s3: CountedS3) -> None:
     hadoop, log = Hadoop(spark), list[str]()
     table = "s3a://counted-lake/changing/.hoodie"
-    look_anew = remembering(hadoop, [table], log.append)
-    look_anew()
+    forget = remembering(hadoop, [table], log.append)
+    forget()
     client, key = s3.client(), "changing/.hoodie/hoodie.properties"
     assert not hadoop.exists(f"{table}/hoodie.properties")
     client.put_object(Bucket="counted-lake", Key=key, Body=b"a=1")
     assert hadoop.exists(f"{table}/hoodie.properties")
     assert hadoop.read_text(f"{table}/hoodie.properties") == "a=1"
     client.put_object(Bucket="counted-lake", Key=key, Body=b"a=2")
-    look_anew()
+    forget()
     assert hadoop.read_text(f"{table}/hoodie.properties") == "a=2"
     hadoop.write_text(f"{table}/hoodie.properties", "a=3")
     assert hadoop.read_text(f"{table}/hoodie.properties") == "a=3"

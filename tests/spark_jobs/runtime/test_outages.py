@@ -47,7 +47,7 @@ def answer(status: int, code: str) -> ClientError:
 )
 def test_pythons_errors(error: Exception, outage: bool) -> None:
     assert is_outage(error) == outage
-    wrapped = RuntimeError("by way of another")
+    wrapped = RuntimeError("through another")
     wrapped.__cause__ = error
     assert is_outage(wrapped) == outage
 

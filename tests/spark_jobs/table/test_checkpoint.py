@@ -123,40 +123,36 @@ def test_a_full_register_stays_small() -> None:
     assert memory.decode(None) == {}
 
 
-# A batch's newest positions: of a TRUNCATE, and of an event that settles ignored ones.
-Batch = tuple[int | None, int | None]
+FIRST, SECOND = TopicPlace(5, 1000), TopicPlace(9, 2000)
+# A batch's newest positions: of a TRUNCATE, and of an event that settles ignored ones; and the TRUNCATE's place.
+Batch = tuple[int | None, int | None] | tuple[int | None, int | None, TopicPlace]
 
 
 @pytest.mark.parametrize(
-    ("mode", "batches", "expected"),
+    ("mode", "known", "batches", "expected"),
     [
-        (TRUNCATE_APPLY, [(80, None)], Truncates(applied=80)),
-        (TRUNCATE_APPLY, [(80, None), (72, None), (None, None)], Truncates(applied=80)),
-        (TRUNCATE_IGNORE, [(80, None), (72, None)], Truncates(ignored=80)),
-        (TRUNCATE_IGNORE, [(80, None), (None, 72)], Truncates(ignored=80, settled=72)),
-        (TRUNCATE_IGNORE, [(80, None), (None, 88)], Truncates(settled=88)),
-        (TRUNCATE_IGNORE, [(80, 88), (96, None)], Truncates(ignored=96, settled=88)),
-        (TRUNCATE_IGNORE, [(None, 88), (80, None)], Truncates(settled=88)),
+        (TRUNCATE_APPLY, Truncates(), [(80, None)], Truncates(applied=80)),
+        (TRUNCATE_APPLY, Truncates(), [(80, None), (72, None), (None, None)], Truncates(applied=80)),
+        (TRUNCATE_IGNORE, Truncates(), [(80, None), (72, None)], Truncates(ignored=80)),
+        (TRUNCATE_IGNORE, Truncates(), [(80, None), (None, 72)], Truncates(ignored=80, settled=72)),
+        (TRUNCATE_IGNORE, Truncates(), [(80, None), (None, 88)], Truncates(settled=88)),
+        (TRUNCATE_IGNORE, Truncates(), [(80, 88), (96, None)], Truncates(ignored=96, settled=88)),
+        (TRUNCATE_IGNORE, Truncates(), [(None, 88), (80, None)], Truncates(settled=88)),
+        # One that is applied ends those ignored before it alone.
+        (TRUNCATE_APPLY, Truncates(ignored=80), [(88, None)], Truncates(applied=88)),
+        (TRUNCATE_APPLY, Truncates(ignored=80), [(72, None)], Truncates(applied=72, ignored=80)),
+        # The place is the newest one's.
+        (TRUNCATE_APPLY, Truncates(), [(80, None, FIRST), (72, None, SECOND)], Truncates(80, place=FIRST)),
+        (TRUNCATE_APPLY, Truncates(), [(80, None, FIRST), (80, None, SECOND)], Truncates(80, place=FIRST)),
+        (TRUNCATE_APPLY, Truncates(), [(80, None, FIRST), (88, None, SECOND)], Truncates(88, place=SECOND)),
     ],
 )
-def test_the_newest_of_each_kind_counts(mode: str, batches: Sequence[Batch], expected: Truncates) -> None:
-    found = Truncates()
-    for truncated, settled in batches:
-        found = found.following(truncated, settled, mode=mode)
-    assert found == expected
-
-
-def test_the_place_in_the_topic_is_the_newest_ones() -> None:
-    first, second = TopicPlace(5, 1000), TopicPlace(9, 2000)
-    found = Truncates().following(80, None, mode=TRUNCATE_APPLY, place=first)
-    assert found.following(72, None, mode=TRUNCATE_APPLY, place=second).place == first
-    assert found.following(80, None, mode=TRUNCATE_APPLY, place=second).place == first
-    assert found.following(88, None, mode=TRUNCATE_APPLY, place=second).place == second
-
-
-def test_one_that_is_applied_ends_those_ignored_before_it_alone() -> None:
-    assert Truncates(ignored=80).following(88, None, mode=TRUNCATE_APPLY) == Truncates(applied=88)
-    assert Truncates(ignored=80).following(72, None, mode=TRUNCATE_APPLY) == Truncates(applied=72, ignored=80)
+def test_the_newest_of_each_kind_counts(
+    mode: str, known: Truncates, batches: Sequence[Batch], expected: Truncates
+) -> None:
+    for truncated, settled, *place in batches:
+        known = known.following(truncated, settled, mode=mode, place=place[0] if place else None)
+    assert known == expected
 
 
 def test_every_commit_carries_all_of_it() -> None:

@@ -2,8 +2,9 @@
 
 import fcntl
 import json
+import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -41,6 +42,19 @@ class Jobs:
         [path] = self.folder.glob("[0-9]*.json")
         found: dict[str, object] = json.loads(path.read_text())
         return found | {"number": int(path.stem)}
+
+    def texts(self) -> dict[str, str]:
+        return {path.name: path.read_text() for path in self.folder.glob("[0-9]*.json")}
+
+    def do(self, *steps: str) -> None:
+        """Take a claim, end the newest job, or remove all claims."""
+        for step in steps:
+            if step == "take":
+                self.new().acquire()
+            elif step == "end":
+                self.claims[-1].release()
+            else:
+                shutil.rmtree(self.folder)
 
     def change(self, **entries: object) -> None:
         [path] = self.folder.glob("[0-9]*.json")
@@ -83,41 +97,24 @@ def test_the_next_job_goes_on_at_once_after_a_death_and_after_an_end(jobs: Jobs)
     assert (jobs.now, jobs.holder()["number"], jobs.log) == (0, 3, [])
 
 
-def taken_over(jobs: Jobs) -> None:
-    jobs.new().acquire()
+# What other jobs, or a user, may do meanwhile.
+MEANWHILE = [["take"], ["take", "end", "take"], ["remove"], ["remove", "take"]]
 
 
-def taken_over_twice(jobs: Jobs) -> None:
-    taken_over(jobs)
-    jobs.claims[-1].release()
-    taken_over(jobs)
-
-
-def removed(jobs: Jobs) -> None:
-    for path in jobs.folder.glob("[0-9]*.json"):
-        path.unlink()
-
-
-def removed_and_taken(jobs: Jobs) -> None:
-    removed(jobs)
-    taken_over(jobs)
-
-
-@pytest.mark.parametrize("meanwhile", [taken_over, taken_over_twice, removed, removed_and_taken])
-def test_a_job_that_lost_its_claim_stops_before_it_writes(jobs: Jobs, meanwhile: Callable[[Jobs], None]) -> None:
-    jobs.new().acquire()
-    jobs.claims[0].release()
+@pytest.mark.parametrize("steps", MEANWHILE)
+def test_a_job_that_lost_its_claim_stops_before_it_writes(jobs: Jobs, steps: list[str]) -> None:
+    jobs.do("take", "end")
     frozen = jobs.new()
     frozen.acquire()
     dies(frozen)
-    meanwhile(jobs)
+    jobs.do(*steps)
     jobs.now += 31
     for _ in range(2):
         with pytest.raises(ConcurrentWriterError, match="another job has taken over"):
             frozen.check()
-    before = {path.name: path.read_text() for path in jobs.folder.glob("[0-9]*.json")}
+    before = jobs.texts()
     frozen.release()
-    assert {path.name: path.read_text() for path in jobs.folder.glob("[0-9]*.json")} == before
+    assert jobs.texts() == before
     for last in jobs.claims[2:][-1:]:
         last.check()
 
@@ -127,7 +124,7 @@ def test_a_job_that_froze_while_it_took_the_claim_tries_again(jobs: Jobs, monkey
 
     def late(name: str, text: str) -> bool:
         monkeypatch.setattr(jobs.store, "create", create)
-        taken_over_twice(jobs)
+        jobs.do("take", "end", "take")
         return create(name, text)
 
     monkeypatch.setattr(jobs.store, "create", late)

@@ -1,13 +1,10 @@
 """The connectors on EKS in both environments: every check passes, rights are exact, and faults are refused."""
 
-import copy
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from operate.review.findings import facts
 from operate.review.page import page
 from operate.review.render import render
 from plugins.connector_names import offset_topic
@@ -15,13 +12,13 @@ from plugins.kafka.topics import own_worker_access, sink_access, source_access, 
 from plugins.source.source_connector import source_connector
 from plugins.workers.connect_workers import only_in_utf8
 from settings.connectors import sink_settings, source_settings
-from stacks.gate import review
 from stacks.gate.manifests import problems
 from stacks.gate.template import plain_text
 from tests.cases import long
 from tests.stacks.conftest import Synthesized, synthesized
 from tests.stacks.connectors.test_stack import arns, on_kafka, pairs
 from tests.stacks.environments import environment_on_eks
+from tests.stacks.gate.changed import Changed, Mutation, append, cases, errors, set_
 from tests.synthesis import found_in, shared_synthesis
 
 pytestmark = pytest.mark.synth
@@ -69,8 +66,7 @@ def test_the_connectors_are_configured_as_on_msk_connect(
     name: str, eks: Synthesized, request: pytest.FixtureRequest
 ) -> None:
     on_msk_connect: Synthesized = request.getfixturevalue(name)
-    others = on_msk_connect.requests("connectors", "Custom::Connector").values()
-    theirs = {each["connectorName"]: each["connectorConfiguration"] for each in others}
+    theirs = {name: each["connectorConfiguration"] for name, each in on_msk_connect.connectors().items()}
     # Their JVM can't be set.
     checked = {each["connectorName"]: only_in_utf8(each["connectorConfiguration"]) for each in connectors(eks)}
     assert checked == theirs
@@ -117,11 +113,9 @@ def test_each_role_may_do_in_kafka_what_is_written_down(eks: Synthesized) -> Non
 @ENVIRONMENTS
 def test_a_role_is_for_the_pods_of_its_connector(eks: Synthesized) -> None:
     roles = eks.resources("connectors", "AWS::IAM::Role")
-    for each in eks.resources("connectors", "AWS::EKS::PodIdentityAssociation").values():
-        properties = each["Properties"]
-        [statement] = roles[properties["RoleArn"]["Fn::GetAtt"][0]]["Properties"]["AssumeRolePolicyDocument"][
-            "Statement"
-        ]
+    for properties in eks.properties("connectors", "AWS::EKS::PodIdentityAssociation"):
+        role = roles[properties["RoleArn"]["Fn::GetAtt"][0]]["Properties"]
+        [statement] = role["AssumeRolePolicyDocument"]["Statement"]
         assert statement["Condition"]["StringEquals"] == {
             "aws:RequestTag/eks-cluster-name": eks.settings.prefix,
             "aws:RequestTag/kubernetes-namespace": "kafka-connect",
@@ -131,14 +125,14 @@ def test_a_role_is_for_the_pods_of_its_connector(eks: Synthesized) -> None:
 
 @ENVIRONMENTS
 def test_alarms_and_dashboard_look_where_the_figures_are(eks: Synthesized) -> None:
-    alarms = eks.resources("monitoring", "AWS::CloudWatch::Alarm").values()
-    watched = [each["Properties"] for each in alarms if "connector-" in each["Properties"]["AlarmName"]]
+    alarms = eks.properties("monitoring", "AWS::CloudWatch::Alarm")
+    watched = [alarm for alarm in alarms if "connector-" in alarm["AlarmName"]]
     assert len(watched) == 4
     assert {each["Namespace"] for each in watched} == {f"{eks.settings.prefix}/kafka-connect"}
     [watch] = [
-        each["Properties"]["Environment"]["Variables"]
-        for each in eks.resources("connectors", "AWS::Lambda::Function").values()
-        if each["Properties"]["Handler"] == "stacks.handlers.kubernetes_watch.handler"
+        each["Environment"]["Variables"]
+        for each in eks.properties("connectors", "AWS::Lambda::Function")
+        if each["Handler"] == "stacks.handlers.kubernetes_watch.handler"
     ]
     assert watch["METRICS"] == f"{eks.settings.prefix}/kafka-connect"
     assert watch["CONNECTORS"].split(",") == [each["connectorName"] for each in connectors(eks)]
@@ -163,101 +157,58 @@ def test_the_page_says_who_reaches_and_who_administers_the_cluster(name: str, ek
         assert "inside the VPC alone" in text
 
 
-def _cluster(templates: dict[str, Any]) -> Any:
-    return _one(templates, "kubernetes", "AWS::EKS::Cluster")
-
-
-def _one(templates: dict[str, Any], stack: str, type_: str, part: str = "") -> Any:
-    resources = templates[f"prod-cdc-lake-{stack}"]["Resources"]
-    return next(r for n, r in resources.items() if r["Type"] == type_ and part in n)["Properties"]
-
-
-def _put(value: Any, *path: str) -> Callable[[Any], None]:
-    def change(properties: Any) -> None:
-        for key in path[:-1]:
-            properties = properties[key]
-        properties[path[-1]] = value
-
-    return change
-
-
-MUTATIONS: dict[str, tuple[Callable[[dict[str, Any]], Any], Callable[[Any], None], str]] = {
-    "API open to the world": (
-        _cluster,
-        lambda p: p["ResourcesVpcConfig"].update(EndpointPublicAccess=True, PublicAccessCidrs=["0.0.0.0/0"]),
-        "kubernetes-closed",
-    ),
-    "no private endpoint": (
-        _cluster,
-        _put(False, "ResourcesVpcConfig", "EndpointPrivateAccess"),
-        "kubernetes-closed",
-    ),
-    "secrets in plain text": (_cluster, _put([], "EncryptionConfig"), "kubernetes-closed"),
-    "no audit log": (_cluster, _put({}, "Logging"), "kubernetes-closed"),
-    "its creator rules": (
-        _cluster,
-        _put(True, "AccessConfig", "BootstrapClusterCreatorAdminPermissions"),
-        "kubernetes-closed",
-    ),
-    "the connectors' function rules": (
-        lambda t: _one(t, "connectors", "AWS::EKS::AccessEntry", "ConnectorAccess"),
-        _put(
-            [
-                {
-                    "AccessScope": {"Type": "cluster"},
-                    "PolicyArn": "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy",
-                }
-            ],
-            "AccessPolicies",
-        ),
-        "kubernetes-closed",
-    ),
-    "a group of Kubernetes's own": (
-        lambda t: _one(t, "connectors", "AWS::EKS::AccessEntry", "WatchAccess"),
-        _put(["system:masters"], "KubernetesGroups"),
-        "kubernetes-closed",
-    ),
-    "pods of another namespace": (
-        lambda t: _one(t, "connectors", "AWS::EKS::PodIdentityAssociation"),
-        _put("default", "Namespace"),
-        "kubernetes-closed",
-    ),
-    "pods of anybody": (
-        lambda t: _one(t, "connectors", "AWS::IAM::Role", "SinkRole"),
-        lambda p: p["AssumeRolePolicyDocument"]["Statement"][0].pop("Condition"),
-        "kubernetes-closed",
-    ),
-    "another add-on": (
-        lambda t: _one(t, "kubernetes", "AWS::EKS::Addon"),
-        _put("somebodys", "AddonName"),
-        "kubernetes-closed",
-    ),
-    "another managed policy": (
-        lambda t: _one(t, "kubernetes", "AWS::IAM::Role", "NodeRole"),
-        lambda p: p["ManagedPolicyArns"].append("arn:aws:iam::aws:policy/AdministratorAccess"),
-        "rights-of-roles",
-    ),
-    "an image by its tag": (
-        lambda t: _one(t, "connectors", "Custom::KubernetesConnector"),
-        lambda p: p.update(Request=_without_digest(p["Request"])),
-        "manifests-sound",
-    ),
+CLUSTER, ENTRY = "AWS::EKS::Cluster", "AWS::EKS::AccessEntry"
+EVERYTHING = {
+    "AccessScope": {"Type": "cluster"},
+    "PolicyArn": "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy",
 }
 
 
-def _without_digest(request: Any) -> Any:
-    text = request["Fn::Join"][1]
-    parts = [part.replace("@sha256:", ":tag-") if isinstance(part, str) else part for part in text]
-    return {"Fn::Join": ["", parts]}
+def open_to_the_world(changed: Changed) -> None:
+    network = changed.properties("kubernetes", CLUSTER)["ResourcesVpcConfig"]
+    network |= {"EndpointPublicAccess": True, "PublicAccessCidrs": ["0.0.0.0/0"]}
 
 
-@pytest.mark.parametrize("name", MUTATIONS)
-def test_a_dangerous_change_is_refused(prod_on_eks: Synthesized, name: str) -> None:
-    find_it, mutate, rule = MUTATIONS[name]
-    templates = copy.deepcopy(dict(prod_on_eks.synthesis.templates))
-    mutate(find_it(templates))
-    found = review(templates, facts(prod_on_eks.settings), prod_on_eks.synthesis.accepted)
-    assert rule in {finding.rule for finding in found if finding.level == "error"}
+def name_the_image_by_its_tag(changed: Changed) -> None:
+    parts = changed.properties("connectors", "Custom::KubernetesConnector")["Request"]["Fn::Join"][1]
+    parts[:] = [part.replace("@sha256:", ":tag-") if isinstance(part, str) else part for part in parts]
+
+
+REFUSED_BY: dict[str, dict[str, Mutation]] = {
+    "kubernetes-closed": {
+        "API open to the world": open_to_the_world,
+        "no private endpoint": set_("kubernetes", CLUSTER, "ResourcesVpcConfig/EndpointPrivateAccess", False),
+        "secrets in plain text": set_("kubernetes", CLUSTER, "EncryptionConfig", []),
+        "no audit log": set_("kubernetes", CLUSTER, "Logging", {}),
+        "its creator rules": set_("kubernetes", CLUSTER, "AccessConfig/BootstrapClusterCreatorAdminPermissions", True),
+        "the connectors' function rules": set_(
+            "connectors", ENTRY, "AccessPolicies", [EVERYTHING], "KubernetesConnectorAccess"
+        ),
+        "a group of Kubernetes's own": set_(
+            "connectors", ENTRY, "KubernetesGroups", ["system:masters"], "KubernetesWatchAccess"
+        ),
+        "pods of another namespace": set_("connectors", "AWS::EKS::PodIdentityAssociation", "Namespace", "default"),
+        "pods of anybody": set_(
+            "connectors", "AWS::IAM::Role", "AssumeRolePolicyDocument/Statement/0/Condition", None, "SinkRole"
+        ),
+        "another add-on": set_("kubernetes", "AWS::EKS::Addon", "AddonName", "somebodys"),
+    },
+    "rights-of-roles": {
+        "another managed policy": append(
+            "kubernetes",
+            "AWS::IAM::Role",
+            "ManagedPolicyArns",
+            "arn:aws:iam::aws:policy/AdministratorAccess",
+            "NodeRole",
+        ),
+    },
+    "manifests-sound": {"an image by its tag": name_the_image_by_its_tag},
+}
+
+
+@pytest.mark.parametrize(("rule", "mutate"), cases(REFUSED_BY))
+def test_a_dangerous_change_is_refused(prod_on_eks: Synthesized, rule: str, mutate: Mutation) -> None:
+    assert rule in {finding.rule for finding in errors(prod_on_eks, mutate)}
 
 
 def test_the_source_is_configured_from_its_settings(dev_on_eks: Synthesized) -> None:

@@ -4,7 +4,7 @@ import fnmatch
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from botocore.validate import validate_parameters
 
 from contract.rds_ca import root
+from operate.review.findings import facts
 from plugins.connector_names import FIXED, GENERATION
 from plugins.kafka.topics import (
     PREFIX,
@@ -29,7 +30,8 @@ from plugins.kafka.topics import (
 from plugins.workers.connect_workers import UTF8_ONLY, properties_file, resources
 from settings.connectors import sink_settings, source_settings, topics
 from settings.environment import Environment
-from stacks.gate.template import LATER, decoded, plain_text
+from stacks.gate.rights import statements as written_statements
+from stacks.gate.template import LATER, App, as_list, decoded, plain_text
 from stacks.handlers.journal import REMEMBERED_SECONDS
 from stacks.handlers.msk_connect.changes import CONFIGURATION, WORKER_SETTINGS
 from stacks.provider import JOURNAL_KEYS, JOURNAL_VARIABLE
@@ -39,12 +41,7 @@ pytestmark = pytest.mark.synth
 
 
 def connector(environment: Synthesized, role: str) -> dict[str, Any]:
-    (request,) = [
-        request
-        for request in environment.requests("connectors", "Custom::Connector").values()
-        if request["connectorName"].endswith(role)
-    ]
-    return request
+    return environment.connectors()[f"{environment.settings.prefix}-{role}"]
 
 
 def test_a_changed_worker_configuration_is_another_one(environment: Synthesized) -> None:
@@ -70,11 +67,10 @@ def test_a_value_that_a_properties_file_would_read_otherwise_is_refused(value: s
 
 def test_handlers_write_down_what_they_do_where_only_they_look(environment: Synthesized) -> None:
     artefacts = environment.settings.bucket_name("artefacts")
-    functions = environment.resources("connectors", "AWS::Lambda::Function").values()
     journals = [
-        function["Properties"]["Environment"]["Variables"].get(JOURNAL_VARIABLE)
-        for function in functions
-        if re.search(r"handlers\.connector(_plugin)?\.", function["Properties"].get("Handler", ""))
+        function["Environment"]["Variables"].get(JOURNAL_VARIABLE)
+        for function in environment.properties("connectors", "AWS::Lambda::Function")
+        if re.search(r"handlers\.connector(_plugin)?\.", function.get("Handler", ""))
     ]
     assert journals == [f"{artefacts}/{JOURNAL_KEYS}"] * 4
     buckets = environment.properties("lake", "AWS::S3::Bucket")
@@ -160,43 +156,22 @@ def expected(environment: Environment) -> dict[str, tuple[Grant, ...]]:
     }
 
 
-def documents(synthesized: Synthesized) -> Iterator[tuple[str, Any]]:
-    """Every policy document of all stacks, with the logical ids of its roles."""
-    for stack, template in synthesized.by_role.items():
-        for logical_id, resource in template.to_json()["Resources"].items():
-            owners = [role["Ref"] for role in resource.get("Properties", {}).get("Roles", [])] or [logical_id]
-            for document in _documents(resource):
-                yield from ((f"{stack}/{owner}", document) for owner in owners)
-
-
-def _documents(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        if "Statement" in value:
-            yield value
-        for part in value.values():
-            yield from _documents(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from _documents(part)
-
-
 def on_kafka(synthesized: Synthesized) -> dict[str, list[dict[str, Any]]]:
     """The statements with a right on Kafka, by role, their ARNs as text."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for owner, document in documents(synthesized):
-        for statement in document["Statement"]:
-            if any(map(_means_kafka, _list(statement.get("Action", "*")))):
-                resources = [_text(resource) for resource in _list(statement["Resource"])]
-                found.setdefault(owner, []).append({**statement, "Resource": resources})
+    for subject in App(facts=facts(synthesized.settings), templates=synthesized.synthesis.templates).subjects():
+        role = subject.stack.removeprefix(f"{synthesized.settings.prefix}-")
+        owners = [owner["Ref"] for owner in subject.properties.get("Roles", [])] or [subject.id]
+        for _, statement in written_statements(subject):
+            if any(map(_means_kafka, as_list(statement.get("Action", "*")))):
+                resources = [_text(resource) for resource in as_list(statement["Resource"])]
+                for owner in owners:
+                    found.setdefault(f"{role}/{owner}", []).append({**statement, "Resource": resources})
     return found
 
 
 def _means_kafka(action: str) -> bool:
     return fnmatch.fnmatchcase(PREFIX.rstrip(":"), action.partition(":")[0])
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def _text(resource: Any) -> str:
@@ -212,7 +187,7 @@ def _text(resource: Any) -> str:
 
 def pairs(written: Iterable[dict[str, Any] | Statement]) -> set[tuple[str, str]]:
     """Actions and ARNs as pairs: CDK merges statements that share the one or the other."""
-    return {(action, arn) for one in written for action in _list(one["Action"]) for arn in _list(one["Resource"])}
+    return {(action, arn) for one in written for action in as_list(one["Action"]) for arn in as_list(one["Resource"])}
 
 
 def arns(environment: Environment) -> Any:
@@ -234,7 +209,7 @@ def test_the_roles_have_the_rights_that_are_written_down_and_nobody_else_has_any
 
 
 def test_nothing_else_gives_rights_on_kafka(environment: Synthesized) -> None:
-    resources = [one for template in environment.by_role.values() for one in template.to_json()["Resources"].values()]
+    resources = [one for template in environment.by_role.values() for one in template["Resources"].values()]
     types = {resource["Type"] for resource in resources}
     assert "AWS::MSK::Cluster" in types
     assert "AWS::MSK::ClusterPolicy" not in types

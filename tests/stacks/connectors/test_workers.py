@@ -22,7 +22,6 @@ from plugins.kafka.topics import PlannedTopic, own_worker_access, source_access
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import source_connector
 from plugins.workers.connect_workers import PATH
-from plugins.workers.kubernetes_api import Cluster
 from settings.connectors import ROOT_CERTIFICATE
 from stacks.connectors.manifests import objects
 from stacks.handlers import framework, journal, kubernetes_connector
@@ -33,7 +32,6 @@ from tests.stacks.environments import group
 from tests.stacks.handlers import cloudformation
 from tests.stacks.handlers.cloudformation import Clock, Stack, World, failing
 from tests.stacks.handlers.journal_store import MemoryStore
-from tests.stacks.handlers.kubernetes.cluster import FakeCluster
 from tests.tls import Authority, encrypted
 from tests.waiting import wait_until
 
@@ -125,21 +123,15 @@ def workers(
 
 
 @pytest.fixture
-def world() -> FakeCluster:
-    """The cluster, in memory."""
-    return FakeCluster()
-
-
-@pytest.fixture
-def rest(workers: Workers, world: FakeCluster) -> RealRest:
-    """Its API, whose proxy leads to the workers."""
-    kind = type("Rest", (RealRest,), {"workers": workers})
-    made: RealRest = kind(world, Cluster(name="x", endpoint="https://x", authority=""))
+def rest(workers: Workers) -> RealRest:
+    """A cluster in memory, whose proxy leads to the workers."""
+    made = RealRest()
+    made.real = workers
     return made
 
 
 @pytest.fixture
-def source(rest: RealRest, world: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> Stack:
+def source(rest: RealRest, monkeypatch: pytest.MonkeyPatch) -> Stack:
     """The connector's custom resource, with an in-memory cluster and real workers."""
     clock, records = Clock(), MemoryStore()
     monkeypatch.setattr(framework, "now", clock)
@@ -150,7 +142,7 @@ def source(rest: RealRest, world: FakeCluster, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(kubernetes_connector, "Kubernetes", lambda _cluster: rest)
 
     def tick() -> None:
-        world.tick()
+        rest.tick()
         time.sleep(1)
 
     return Stack(World(clock, tick), kubernetes_connector)

@@ -30,7 +30,7 @@ from plugins.workers.connect_workers import (
     worker_properties,
 )
 from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
-from tests.stacks.handlers.kubernetes.cluster import FakeKubernetes
+from tests.stacks.handlers.kubernetes.cluster import FakeCluster
 
 HEAP_MB = 320
 ANSWER_S = 30
@@ -133,14 +133,14 @@ class Workers:
         shutil.rmtree(self.folder / "plugins", ignore_errors=True)
 
 
-class RealRest(FakeKubernetes):
+class RealRest(FakeCluster):
     """A cluster in memory, whose proxy leads to real workers."""
 
-    workers: Workers
+    real: Workers
 
     def through_service(self, method: str, namespace: str, name: str, path: str, body: Any = None) -> Any:  # noqa: ARG002
-        for worker in self.workers.ports:
-            status, answer = self.workers.ask(worker, method, path, body)
+        for worker in self.real.ports:
+            status, answer = self.real.ask(worker, method, path, body)
             if status:
                 break
         # As kubernetes_api.py handles it: a starting worker answers 404, and not in Connect's format.

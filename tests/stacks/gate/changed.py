@@ -1,4 +1,4 @@
-"""Production's templates after synthesis, and ways to change them."""
+"""Templates after synthesis, ways to change them, and what the gate says of that."""
 
 import copy
 from collections.abc import Callable
@@ -6,18 +6,25 @@ from functools import partial
 from operator import methodcaller
 from typing import Any
 
+import pytest
+
+from stacks.gate import review
+from stacks.gate.template import Finding
+from tests.stacks.conftest import Synthesized
+
 Templates = dict[str, dict[str, Any]]
-Mutation = Callable[["Changed"], None]
+Mutation = Callable[["Changed"], object]
 
 
 class Changed:
-    """Production's templates, to be changed: resources are found by their stack's role and by type."""
+    """An environment's templates, to be changed: resources are found by their stack's role and by type."""
 
-    def __init__(self, templates: Templates) -> None:
-        self.templates = copy.deepcopy(templates)
+    def __init__(self, environment: Synthesized) -> None:
+        self.templates: Templates = copy.deepcopy(dict(environment.synthesis.templates))
+        self._prefix = environment.settings.prefix
 
     def stack(self, role: str) -> dict[str, Any]:
-        return self.templates[f"prod-cdc-lake-{role}"]
+        return self.templates[f"{self._prefix}-{role}"]
 
     def find(self, role: str, type_: str, beginning: str = "") -> dict[str, Any]:
         """The first resource of a type whose logical id starts with this."""
@@ -55,6 +62,22 @@ class Changed:
         group.setdefault("SecurityGroupIngress", []).extend(rules)
 
 
+def errors(environment: Synthesized, mutate: Mutation) -> list[Finding]:
+    """The gate's errors on the changed templates, with all acceptances unchanged."""
+    from operate.review.findings import facts  # isort: skip  starts Node.js
+
+    changed = Changed(environment)
+    mutate(changed)
+    found = review(changed.templates, facts(environment.settings), environment.synthesis.accepted)
+    return [finding for finding in found if finding.level == "error"]
+
+
+def cases(refused_by: dict[str, dict[str, Mutation]]) -> list[Any]:
+    """Parameters of a test: each mutation by name, with the rule that refuses it."""
+    found = [(rule, *each) for rule, mutations in refused_by.items() for each in mutations.items()]
+    return [pytest.param(rule, mutation, id=name) for rule, name, mutation in found]
+
+
 def port(number: int, **source: object) -> dict[str, object]:
     return {"IpProtocol": "tcp", "FromPort": number, "ToPort": number} | source
 
@@ -67,20 +90,34 @@ def imported(changed: Changed, beginning: str) -> dict[str, object]:
     raise KeyError(beginning)
 
 
+def _at(changed: Changed, role: str, type_: str, path: list[str], beginning: str) -> Any:
+    place: Any = changed.properties(role, type_, beginning)
+    for key in path:
+        place = place[_key(place, key)]
+    return place
+
+
+def _key(place: Any, key: str) -> Any:
+    return int(key) if isinstance(place, list) else key
+
+
 def set_(role: str, type_: str, path: str, value: object, beginning: str = "") -> Mutation:
     """A mutation that sets one property; None removes it."""
 
     def mutate(changed: Changed) -> None:
         *way, last = path.split("/")
-        place = changed.properties(role, type_, beginning)
-        for key in way:
-            place = place[key]
+        place = _at(changed, role, type_, way, beginning)
         if value is None:
-            del place[last]
+            del place[_key(place, last)]
         else:
-            place[last] = value
+            place[_key(place, last)] = value
 
     return mutate
+
+
+def append(role: str, type_: str, path: str, value: object, beginning: str = "") -> Mutation:
+    """A mutation that adds an element to a list of a resource."""
+    return lambda changed: _at(changed, role, type_, path.split("/"), beginning).append(value)
 
 
 def take_out(role: str, type_: str) -> Mutation:

@@ -5,6 +5,7 @@ from tests.stacks.gate.changed import (
     Mutation,
     add,
     allow,
+    append,
     deletion,
     imported,
     let_in,
@@ -20,6 +21,7 @@ HANDLER = "ProvidersConnectorOnEventRole"
 NODES = "RolesNodes"
 MSK, RDS, EMR = "AWS::MSK::Cluster", "AWS::RDS::DBCluster", "AWS::EMR::Cluster"
 BUCKET, BUCKET_POLICY = "AWS::S3::Bucket", "AWS::S3::BucketPolicy"
+STATEMENTS = "PolicyDocument/Statement"
 RESOLVED = "{{resolve:secretsmanager:prod:SecretString:password}}"
 
 
@@ -55,11 +57,6 @@ def attach_the_databases_subnet_to_a_public_table(changed: Changed) -> None:
     association["RouteTableId"] = {"Ref": table}
 
 
-def drop_the_bucket_policys_denial(changed: Changed) -> None:
-    policy = changed.properties("lake", "AWS::S3::BucketPolicy", "LakePolicy")
-    policy["PolicyDocument"]["Statement"] = policy["PolicyDocument"]["Statement"][1:]
-
-
 def drop_a_condition(changed: Changed) -> None:
     policy = changed.properties("processing", "AWS::IAM::Policy", NODES)
     for statement in policy["PolicyDocument"]["Statement"]:
@@ -67,9 +64,8 @@ def drop_a_condition(changed: Changed) -> None:
             del statement["Condition"]
 
 
-def expire_the_tables(changed: Changed) -> None:
-    rules = changed.properties("lake", "AWS::S3::Bucket", "Lake5")["LifecycleConfiguration"]["Rules"]
-    rules.append({"Id": "clean", "Status": "Enabled", "ExpirationInDays": 1})
+def of_nodes(statement: dict[str, str]) -> Mutation:
+    return append("processing", "AWS::IAM::Policy", STATEMENTS, statement, NODES)
 
 
 # By the rule that refuses them.
@@ -125,9 +121,11 @@ REFUSED_BY: dict[str, dict[str, Mutation]] = {
         "bucket that may be public": set_("lake", BUCKET, "PublicAccessBlockConfiguration/BlockPublicPolicy", False),
         "bucket without its block": set_("lake", BUCKET, "PublicAccessBlockConfiguration", None),
         "bucket without encryption": set_("lake", BUCKET, "BucketEncryption", None),
-        "bucket without TLS": drop_the_bucket_policys_denial,
+        "bucket without TLS": set_("lake", BUCKET_POLICY, f"{STATEMENTS}/0", None, "LakePolicy"),
         "bucket copied elsewhere": set_("lake", BUCKET, "ReplicationConfiguration", {"Role": "x", "Rules": []}),
-        "tables that expire": expire_the_tables,
+        "tables that expire": append(
+            "lake", BUCKET, "LifecycleConfiguration/Rules", {"Id": "clean", "ExpirationInDays": 1}, "Lake5"
+        ),
         "database in plain text": set_("database", RDS, "StorageEncrypted", False),
         "database without TLS": set_("database", "AWS::RDS::DBClusterParameterGroup", "Parameters/rds.force_ssl", "0"),
         "database unprotected": take_out("database", "Custom::ProtectedDatabase"),
@@ -175,17 +173,18 @@ REFUSED_BY: dict[str, dict[str, Mutation]] = {
     "no-administrators": {
         "handler passes any role": allow("connectors", HANDLER, "iam:PassRole"),
         "nodes become any role": allow("processing", NODES, "sts:AssumeRole"),
-        "all but some": lambda changed: changed.properties("processing", "AWS::IAM::Policy", NODES)["PolicyDocument"][
-            "Statement"
-        ].append({"Effect": "Allow", "NotAction": "iam:*", "Resource": "*"}),
-        "all but some resources": lambda changed: changed.properties("processing", "AWS::IAM::Policy", NODES)[
-            "PolicyDocument"
-        ]["Statement"].append({"Effect": "Allow", "Action": "s3:GetObject", "NotResource": "arn:aws:s3:::x/*"}),
+        "all but some": of_nodes({"Effect": "Allow", "NotAction": "iam:*", "Resource": "*"}),
+        "all but some resources": of_nodes(
+            {"Effect": "Allow", "Action": "s3:GetObject", "NotResource": "arn:aws:s3:::x/*"}
+        ),
         "every action of a service": allow("processing", NODES, "s3:*"),
         "a pattern of services": allow("processing", NODES, "s*:Get*"),
-        "bucket of all but one": lambda changed: changed.properties("lake", BUCKET_POLICY)["PolicyDocument"][
-            "Statement"
-        ].append({"Effect": "Allow", "NotPrincipal": {"AWS": OTHER}, "Action": "s3:GetObject", "Resource": "*"}),
+        "bucket of all but one": append(
+            "lake",
+            BUCKET_POLICY,
+            STATEMENTS,
+            {"Effect": "Allow", "NotPrincipal": {"AWS": OTHER}, "Action": "s3:GetObject", "Resource": "*"},
+        ),
         "a policy that can't be read": set_(
             "connectors", "AWS::Logs::ResourcePolicy", "PolicyDocument", '{"Statement": ['
         ),
@@ -263,6 +262,7 @@ REFUSED_BY: dict[str, dict[str, Mutation]] = {
     },
     "data-survives": {
         "database goes with its stack": deletion("database", RDS),
+        "key of disks goes with its stack": deletion("processing", "AWS::KMS::Key"),
         "bucket goes with its stack": deletion("lake", BUCKET, "Landing"),
         "flow log goes with its stack": deletion("network", "AWS::Logs::LogGroup", "FlowLog"),
     },
@@ -278,4 +278,3 @@ REFUSED_BY: dict[str, dict[str, Mutation]] = {
         "master's password in a template": set_("database", RDS, "MasterUserPassword", "hunter2hunter2"),
     },
 }
-MUTATIONS = {name: (rule, mutation) for rule, those in REFUSED_BY.items() for name, mutation in those.items()}

@@ -17,50 +17,40 @@ from operate.review.findings import facts
 from settings.load import load
 from stacks.gate import review
 from stacks.gate.rights import accepted_statement
-from stacks.gate.template import Finding
 from tests.cases import long
 from tests.stacks.conftest import Synthesized
-from tests.stacks.gate.changed import Changed, Templates
-from tests.stacks.gate.mutations import HANDLER, MUTATIONS, NODES
+from tests.stacks.gate.changed import Changed, Mutation, allow, cases, errors
+from tests.stacks.gate.mutations import HANDLER, NODES, REFUSED_BY
 from tests.synthesis import found_in
 
 pytestmark = pytest.mark.synth
 
 
-def errors(prod: Synthesized, templates: Templates) -> list[Finding]:
-    found = review(templates, facts(load("prod")), prod.synthesis.accepted)
-    return [finding for finding in found if finding.level == "error"]
-
-
-@pytest.mark.parametrize("name", MUTATIONS)
-def test_a_dangerous_change_is_refused(prod: Synthesized, name: str) -> None:
-    rule, mutate = MUTATIONS[name]
-    changed = Changed(prod.synthesis.templates)
-    mutate(changed)
-    found = errors(prod, changed.templates)
+@pytest.mark.parametrize(("rule", "mutate"), cases(REFUSED_BY))
+def test_a_dangerous_change_is_refused(prod: Synthesized, rule: str, mutate: Mutation) -> None:
+    found = errors(prod, mutate)
     assert rule in {finding.rule for finding in found}, found
 
 
 def test_a_statement_is_accepted_for_its_role_alone(prod: Synthesized) -> None:
-    changed = Changed(prod.synthesis.templates)
     metrics = {"Condition": {"StringEquals": {"cloudwatch:namespace": "prod-cdc-lake"}}}
-    changed.allow("processing", "RolesService", "cloudwatch:PutMetricData", "*", **metrics)
-    (found,) = errors(prod, changed.templates)
+    [found] = errors(prod, allow("processing", "RolesService", "cloudwatch:PutMetricData", "*", **metrics))
     assert "RolesService" in found.message
     assert "nobody has accepted this" in found.message
 
 
 def test_an_acceptance_of_nothing_is_refused(prod: Synthesized) -> None:
-    changed = Changed(prod.synthesis.templates)
-    policy = changed.properties("processing", "AWS::IAM::Policy", NODES)["PolicyDocument"]
-    policy["Statement"] = [each for each in policy["Statement"] if each["Action"] != "cloudwatch:PutMetricData"]
-    (found,) = errors(prod, changed.templates)
+    def take_out(changed: Changed) -> None:
+        policy = changed.properties("processing", "AWS::IAM::Policy", NODES)["PolicyDocument"]
+        policy["Statement"] = [each for each in policy["Statement"] if each["Action"] != "cloudwatch:PutMetricData"]
+
+    [found] = errors(prod, take_out)
     assert "is accepted, and isn't in the template" in found.message
 
 
 def test_what_nobody_may_accept_is_refused_though_somebody_has(prod: Synthesized) -> None:
     statement = {"Effect": "Allow", "Action": "secretsmanager:GetSecretValue", "Resource": "*"}
-    changed = Changed(prod.synthesis.templates)
+    changed = Changed(prod)
     changed.allow("connectors", HANDLER, statement["Action"])
     holder = next(n for n in changed.stack("connectors")["Resources"] if n.startswith(HANDLER) and "Policy" not in n)
     noted = {"holder": {"Ref": holder}, "statement": statement, "reason": "It was said to be all right."}
@@ -72,8 +62,8 @@ def test_what_nobody_may_accept_is_refused_though_somebody_has(prod: Synthesized
 def test_a_refusal_is_the_commands_exit_status(
     prod: Synthesized, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    changed = Changed(prod.synthesis.templates)
-    MUTATIONS["public database"][1](changed)
+    changed = Changed(prod)
+    REFUSED_BY["data-closed"]["public database"](changed)
     mutated = dataclasses.replace(prod.synthesis, templates=changed.templates)
     # It reads the folder, which has no mutations, and is slow.
     monkeypatch.setattr("operate.review.findings._cfn_lint", lambda *_: iter(()))

@@ -147,20 +147,25 @@ class Stack:
     """A stack with one custom resource.
 
     CloudFormation knows its `physical_id`, `properties` and attributes (`data`); `deleted` are the ids that the handler
-    was asked to delete.
+    was asked to delete. `wanted` is the request of a first deployment.
     """
 
     world: World
     handler: ModuleType
     logical_id: str = "Source"
     name: str = STACK
+    wanted: Payload = field(default_factory=dict)
     properties: Payload = field(default_factory=dict)
     physical_id: str | None = None
     uuid: str = field(default_factory=lambda: f"{next(_ids):08d}-2222")
     data: Payload = field(default_factory=dict)
     deleted: list[str | None] = field(default_factory=list)
 
-    def create(self, request: Payload) -> Payload:
+    def but(self, **changes: Any) -> Payload:
+        """The wanted request with other values."""
+        return self.wanted | changes
+
+    def create(self, request: Payload | None = None) -> Payload:
         """Deploy it for the first time; a failed creation is deleted. Raises DeploymentError."""
         created = self.world.finish(self.begin_create(request))
         try:
@@ -169,9 +174,9 @@ class Stack:
             self.delete()
             raise
 
-    def begin_create(self, request: Payload) -> Waiter:
+    def begin_create(self, request: Payload | None = None) -> Waiter:
         """Send the Create; the test decides its outcome."""
-        self.properties = {"Request": json.dumps(request)}
+        self.properties = {"Request": json.dumps(self.wanted if request is None else request)}
         return self.send("Create")
 
     def give_up_creation(self) -> None:
@@ -233,13 +238,13 @@ class Stack:
             self.deleted.append(event["PhysicalResourceId"])
         return self.world.send(self.handler, event)
 
-    def again(self) -> "Stack":
+    def again(self, **options: Any) -> "Stack":
         """The next attempt at the stack: same name, another UUID."""
-        return Stack(self.world, self.handler, self.logical_id, self.name)
+        return Stack(self.world, self.handler, **{"logical_id": self.logical_id, "wanted": self.wanted, **options})
 
     def renamed(self) -> "Stack":
         """The same resource in the same template, by another logical id."""
-        return Stack(self.world, self.handler, "Renamed", self.name, uuid=self.uuid)
+        return self.again(logical_id="Renamed", uuid=self.uuid)
 
     def take(self, answered: Waiter) -> Payload:
         """Store an answer's contents. Returns the attributes. Raises DeploymentError."""
@@ -254,17 +259,17 @@ class Stack:
             self.finish(self.send("Delete", PhysicalResourceId=physical_id, ResourceProperties=properties))
 
 
-def failing(deploy: Callable[[Payload], object], request: Payload) -> str:
+def failing(deploy: Callable[..., object], *request: Payload) -> str:
     """Deploy with an expected failure; return the reason."""
     with pytest.raises(DeploymentError) as error:
-        deploy(request)
+        deploy(*request)
     return str(error.value)
 
 
-def succeeds(deploy: Callable[[Payload], object], request: Payload) -> bool:
+def succeeds(deploy: Callable[..., object], *request: Payload) -> bool:
     """Deploy; return whether it succeeded."""
     try:
-        deploy(request)
+        deploy(*request)
     except DeploymentError:
         return False
     return True

@@ -1,30 +1,19 @@
 """In-memory services for the handlers, and the time that they share."""
 
-import functools
-from collections.abc import Callable, Iterator
-from types import ModuleType
+from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from moto import mock_aws
 from moto.core.models import MockAWS
 
-from stacks.handlers import (
-    connector,
-    connector_plugin,
-    emr_step,
-    framework,
-    journal,
-    kubernetes_connector,
-    kubernetes_objects,
-    worker_log,
-)
-from stacks.handlers.msk_connect import resource
+from stacks.handlers import connector, framework, journal, kubernetes_connector, kubernetes_objects
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Clock, Stack, World
 from tests.stacks.handlers.emr_step.cluster import Cluster, Emr
 from tests.stacks.handlers.journal_store import MemoryStore
-from tests.stacks.handlers.kubernetes.cluster import FakeCluster, FakeKubernetes
+from tests.stacks.handlers.kubernetes.cluster import FakeCluster
 from tests.stacks.handlers.msk_connect.requests import connector_request
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
 
@@ -46,24 +35,27 @@ def records(monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
 
 
 @pytest.fixture
-def world(clock: Clock, records: MemoryStore) -> World:  # noqa: ARG001
+def clients(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The tests' clients in place of the handlers' own, which they keep."""
+    monkeypatch.setattr(framework, "boto3", SimpleNamespace(client=lambda service, **_: client(service)))
+    framework.client.cache_clear()
+    yield
+    framework.client.cache_clear()
+
+
+@pytest.fixture
+def world(clock: Clock, records: MemoryStore, clients: None) -> World:  # noqa: ARG001
     """CloudFormation and CDK's waiters; service fixtures advance with its time."""
     return World(clock)
 
 
 @pytest.fixture
-def connect(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaConnect]:
+def connect(world: World) -> Iterator[KafkaConnect]:
     """An empty MSK Connect."""
     backend = KafkaConnect(world.clock)
     world.tick = backend.tick
-    monkeypatch.setattr(resource, "client", lambda: client("kafkaconnect"))
-    monkeypatch.setattr(worker_log, "client", _no_log)
     with backend.answering():
         yield backend
-
-
-def _no_log() -> None:
-    raise AssertionError("a connector failed, and the test has no log for it: use the fixture `aws`")
 
 
 @pytest.fixture(scope="module")
@@ -74,17 +66,14 @@ def moto_services() -> Iterator[MockAWS]:
 
 
 @pytest.fixture
-def aws(connect: KafkaConnect, moto_services: MockAWS, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
-    """moto's empty S3 and CloudWatch Logs; their patches come after those of `connect`."""
+def aws(connect: KafkaConnect, moto_services: MockAWS) -> None:  # noqa: ARG001
+    """moto's empty S3 and CloudWatch Logs; its patches come after those of `connect`."""
     moto_services.reset()
-    monkeypatch.setattr(connector_plugin, "s3", lambda: client("s3"))
-    monkeypatch.setattr(worker_log, "client", lambda: client("logs"))
 
 
 @pytest.fixture
-def emr(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+def emr(world: World) -> Iterator[Cluster]:
     """An EMR cluster without a step."""
-    monkeypatch.setattr(emr_step, "client", lambda service, _config=None: client(service))
     cluster = Cluster(Emr(world.clock))
     world.tick = cluster.tick
     with cluster.account.answering():
@@ -97,18 +86,8 @@ def eks(world: World, monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
     cluster = FakeCluster()
     world.tick = cluster.tick
     for module in (kubernetes_connector, kubernetes_objects):
-        monkeypatch.setattr(module, "Kubernetes", functools.partial(FakeKubernetes, cluster))
+        monkeypatch.setattr(module, "Kubernetes", lambda _cluster: cluster)
     return cluster
-
-
-@pytest.fixture
-def make(world: World) -> Callable[..., Stack]:
-    """Create a stack with a custom resource of a handler."""
-
-    def make(handler: ModuleType, **options: Any) -> Stack:
-        return Stack(world, handler, **options)
-
-    return make
 
 
 @pytest.fixture
@@ -118,13 +97,13 @@ def wanted(connect: KafkaConnect) -> dict[str, Any]:
 
 
 @pytest.fixture
-def source(world: World, connect: KafkaConnect) -> Stack:  # noqa: ARG001
-    """A connector that isn't deployed yet."""
-    return Stack(world, connector)
+def source(world: World, wanted: dict[str, Any]) -> Stack:
+    """A connector that isn't deployed yet; everything it refers to exists."""
+    return Stack(world, connector, wanted=wanted)
 
 
 @pytest.fixture
-def stack(source: Stack, connect: KafkaConnect, wanted: dict[str, Any]) -> Stack:  # noqa: ARG001
-    """A stack with a connector, whose operations take minutes; everything it refers to exists."""
+def stack(source: Stack, connect: KafkaConnect) -> Stack:
+    """The same with operations that take minutes."""
     connect.ticks_needed = 4
     return source

@@ -49,8 +49,8 @@ class Kind:
     owners: Callable[[], list[str]]
     leftovers: Callable[[], set[str]] = set
 
-    def stack(self, **options: Any) -> Stack:
-        return Stack(self.world, self.handler, **options)
+    def stack(self) -> Stack:
+        return Stack(self.world, self.handler, wanted=self.wanted)
 
     def assert_as(self, request: Payload) -> None:
         """The wanted resource exists, once."""
@@ -88,7 +88,7 @@ def connector_kind(world: World, connect: KafkaConnect, *, list_lag: float = 0) 
         changes={
             "settings": {**wanted, "capacity": provisioned(3)},
             "both": {**configuration(wanted, a="b"), "capacity": provisioned(3)},
-            "anew": {**wanted, "kafkaConnectVersion": "2.7.1"},
+            "recreated": {**wanted, "kafkaConnectVersion": "2.7.1"},
         },
         there=there,
         as_wanted=as_wanted,

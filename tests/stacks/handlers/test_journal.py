@@ -14,7 +14,11 @@ from tests.stacks.handlers.journal_store import MemoryStore
 
 
 @pytest.fixture(params=["memory", "S3"])
-def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryStore | S3Store]:
+def store(
+    request: pytest.FixtureRequest,
+    clients: None,  # noqa: ARG001
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[MemoryStore | S3Store]:
     if request.param == "memory":
         kept = MemoryStore()
         monkeypatch.setattr(journal, "store", lambda: kept)
@@ -24,7 +28,6 @@ def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         client("s3").create_bucket(
             Bucket="artefacts", CreateBucketConfiguration={"LocationConstraint": CREDENTIALS["region_name"]}
         )
-        monkeypatch.setattr(journal, "s3", lambda: client("s3"))
         monkeypatch.setenv(journal.VARIABLE, "artefacts/requests/")
         yield journal.store()
 
@@ -114,9 +117,8 @@ def test_what_was_written_long_ago_is_not_read_again(clock: Clock) -> None:
     assert journal.earlier(request(clock, 2)) == []
 
 
-@pytest.mark.usefixtures("clock")
-def test_a_bucket_that_is_gone_keeps_nobody_from_deleting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "s3", lambda: client("s3"))
+@pytest.mark.usefixtures("clock", "clients")
+def test_a_bucket_that_is_gone_keeps_nobody_from_deleting() -> None:
     with mock_aws():
         gone = S3Store(bucket="gone", prefix="requests/")
         gone.write("a", "b")

@@ -3,18 +3,20 @@
 Each history runs for every kind of resource; the kinds' own folders have cases that only one of them can meet.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 
 from tests.plugins.releases.server import serving
-from tests.stacks.handlers.cloudformation import DeploymentError, failing, succeeds
+from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing, succeeds
 from tests.stacks.handlers.journal_store import MemoryStore
 from tests.stacks.handlers.kinds import Kind, connector_kind, eks_kind, plugin_kind, step_kind
+from tests.stacks.handlers.msk_connect.service import KafkaConnect
 from tests.stacks.handlers.provider_framework import DEATH, EARLY_DEATH, LOST, SLOW
 
 KINDS: dict[str, tuple[str, ...]] = {
-    "connector": ("settings", "both", "anew"),
+    "connector": ("settings", "both", "recreated"),
     "plugin": ("content",),
     "step": ("arguments", "names"),
     "EKS connector": ("configuration", "image"),
@@ -27,40 +29,54 @@ FAULTS = (DEATH, EARLY_DEATH, SLOW, LOST)
 # Seconds after which an update is cancelled; a connector's has the most stages.
 CANCELLED_AFTER = {"connector": (0, 30, 60, 120, 240, 600), "plugin": (0, 30, 60, 600)}
 LATE = "a later request has taken over"
-Choose = Callable[..., Kind]
 
 
 @pytest.fixture
-def choose(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Choose]:
-    """Choose a kind by name; only its services exist then."""
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kind]:
+    """The kind of a test's parameter, a name or with the lag of lists; only its services exist then."""
     monkeypatch.setattr("plugins.releases.download.WAITS_SECONDS", ())
-    value = request.getfixturevalue
+    value, given = request.getfixturevalue, request.param
+    name, lag = (given, 0) if isinstance(given, str) else given
     with serving() as server:
-
-        def choose(name: str, list_lag: float = 0) -> Kind:
-            match name:
-                case "connector":
-                    return connector_kind(value("world"), value("connect"), list_lag=list_lag)
-                case "plugin":
-                    value("aws")
-                    return plugin_kind(value("world"), value("connect"), server, list_lag=list_lag)
-                case "step":
-                    return step_kind(value("world"), value("emr"))
-                case _:
-                    return eks_kind(value("world"), value("eks"))
-
-        yield choose
+        match name:
+            case "connector":
+                yield connector_kind(value("world"), value("connect"), list_lag=lag)
+            case "plugin":
+                value("aws")
+                yield plugin_kind(value("world"), value("connect"), server, list_lag=lag)
+            case "step":
+                yield step_kind(value("world"), value("emr"))
+            case _:
+                yield eks_kind(value("world"), value("eks"))
 
 
-every_kind = pytest.mark.parametrize("name", KINDS)
+@pytest.fixture
+def stack(kind: Kind) -> Stack:
+    return kind.stack()
+
+
+def cases(names: str, values: Sequence[Any]) -> pytest.MarkDecorator:
+    """A table whose first column is the kind."""
+    return pytest.mark.parametrize(names.split(), values, indirect=["kind"], ids=str)
+
+
+every_kind = pytest.mark.parametrize("kind", KINDS, indirect=True)
+every_change = cases("kind change", CHANGES)
 both_orders = pytest.mark.parametrize("late_first", [True, False], ids=["late first", "late last"])
 
 
-@pytest.mark.parametrize(("name", "change"), CHANGES)
-def test_it_is_made_changed_deleted_and_comes_back(choose: Choose, name: str, change: str) -> None:
-    kind = choose(name)
-    stack = kind.stack()
-    made = stack.create(kind.wanted)
+def assert_comes_back(kind: Kind, stack: Stack) -> None:
+    """The next attempt at the stack finds nothing in its way, and leaves nothing."""
+    again = stack.again()
+    again.create()
+    kind.assert_as(kind.wanted)
+    again.delete()
+    kind.assert_gone()
+
+
+@every_change
+def test_it_is_made_changed_deleted_and_comes_back(kind: Kind, stack: Stack, change: str) -> None:
+    made = stack.create()
     kind.assert_as(kind.wanted)
     before = kind.identity()
     assert stack.update(kind.wanted) == made
@@ -71,23 +87,15 @@ def test_it_is_made_changed_deleted_and_comes_back(choose: Choose, name: str, ch
     stack.delete()
     kind.assert_gone()
     stack.delete()
-    again = stack.again()
-    again.create(kind.wanted)
-    kind.assert_as(kind.wanted)
-    again.delete()
-    kind.assert_gone()
+    assert_comes_back(kind, stack)
 
 
 @both_orders
 @pytest.mark.parametrize("after", [0, 30, 60, 300])
-@pytest.mark.parametrize(("name", "lag"), MODELS)
-def test_a_creation_that_is_cancelled_leaves_nothing(
-    choose: Choose, name: str, lag: float, after: int, *, late_first: bool
-) -> None:
-    kind = choose(name, lag)
+@pytest.mark.parametrize("kind", MODELS, indirect=True, ids=str)
+def test_a_creation_that_is_cancelled_leaves_nothing(kind: Kind, stack: Stack, after: int, *, late_first: bool) -> None:
     kind.world.late_first = late_first
-    stack = kind.stack()
-    cancelled = stack.begin_create(kind.wanted)
+    cancelled = stack.begin_create()
     kind.world.run(after)
     ended = cancelled.answer is not None
     stack.give_up_creation()
@@ -95,23 +103,14 @@ def test_a_creation_that_is_cancelled_leaves_nothing(
     assert cancelled.succeeded is ended
     assert ended or LATE in cancelled.reason
     assert ended is (after == 300)
-    again = stack.again()
-    again.create(kind.wanted)
-    kind.assert_as(kind.wanted)
-    again.delete()
-    kind.assert_gone()
+    assert_comes_back(kind, stack)
 
 
 # The wait for lists begins with the call: a slow one leaves a minute less.
-@pytest.mark.parametrize(
-    ("name", "lag", "fault"),
-    [(*model, fault) for model in MODELS for fault in FAULTS if fault != SLOW or model[1] < 240],
-)
-def test_a_creation_whose_call_ends_unknown_leaves_nothing(choose: Choose, name: str, lag: float, fault: str) -> None:
-    kind = choose(name, lag)
-    stack = kind.stack()
+@cases("kind fault", [(model, fault) for model in MODELS for fault in FAULTS if fault != SLOW or model[1] < 240])
+def test_a_creation_whose_call_ends_unknown_leaves_nothing(kind: Kind, stack: Stack, fault: str) -> None:
     kind.end_next(fault)
-    created = succeeds(stack.create, kind.wanted)
+    created = succeeds(stack.create)
     # CDK's framework treats a dead function as a failed creation; everything else is retried.
     assert created is (fault == LOST)
     if created:
@@ -119,23 +118,17 @@ def test_a_creation_whose_call_ends_unknown_leaves_nothing(choose: Choose, name:
         stack.delete()
     kind.assert_gone()
     kind.end_next(fault)
-    stack.begin_create(kind.wanted)
+    stack.begin_create()
     kind.world.run(30)
     stack.give_up_creation()
     kind.assert_gone()
-    again = stack.again()
-    again.create(kind.wanted)
-    kind.assert_as(kind.wanted)
-    again.delete()
-    kind.assert_gone()
+    assert_comes_back(kind, stack)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize(("name", "change"), CHANGES)
-def test_a_change_whose_call_ends_unknown_converges(choose: Choose, name: str, change: str, fault: str) -> None:
-    kind = choose(name)
-    stack = kind.stack()
-    stack.create(kind.wanted)
+@every_change
+def test_a_change_whose_call_ends_unknown_converges(kind: Kind, stack: Stack, change: str, fault: str) -> None:
+    stack.create()
     kind.end_next(fault)
     changed = succeeds(stack.update, kind.changes[change])
     assert changed is (fault == LOST)
@@ -146,18 +139,13 @@ def test_a_change_whose_call_ends_unknown_converges(choose: Choose, name: str, c
 
 
 @both_orders
-@pytest.mark.parametrize(
-    ("name", "change", "after"),
-    [(*row, after) for row in CHANGES for after in CANCELLED_AFTER.get(row[0], (0, 60, 600))],
-)
+@cases("kind change after", [(*row, after) for row in CHANGES for after in CANCELLED_AFTER.get(row[0], (0, 60, 600))])
 def test_a_cancelled_update_ends_as_its_rollback_wants(
-    choose: Choose, name: str, change: str, after: int, *, late_first: bool
+    kind: Kind, stack: Stack, change: str, after: int, *, late_first: bool
 ) -> None:
     """CloudFormation doesn't learn a cancelled update's new physical id, so it deletes nothing."""
-    kind = choose(name)
     kind.world.late_first = late_first
-    stack = kind.stack()
-    stack.create(kind.wanted)
+    stack.create()
     before = stack.properties
     cancelled = stack.begin_update(kind.changes[change])
     kind.world.run(after)
@@ -172,14 +160,12 @@ def test_a_cancelled_update_ends_as_its_rollback_wants(
 
 
 @pytest.mark.parametrize("polls", [0, 1, 2, 3])
-@pytest.mark.parametrize(("name", "change"), CHANGES)
+@every_change
 def test_a_cancelled_update_does_nothing_once_its_rollback_has_come(
-    choose: Choose, name: str, change: str, polls: int
+    kind: Kind, stack: Stack, change: str, polls: int
 ) -> None:
     """Also when it is polled first: the rollback hasn't checked anything yet."""
-    kind = choose(name)
-    stack = kind.stack()
-    stack.create(kind.wanted)
+    stack.create()
     identity, before = kind.identity(), stack.properties
     cancelled = stack.begin_update(kind.changes[change])
     rollback = stack.begin_rollback(before)
@@ -193,10 +179,8 @@ def test_a_cancelled_update_does_nothing_once_its_rollback_has_come(
 
 
 @every_kind
-def test_a_delivery_that_comes_twice_makes_one(choose: Choose, name: str) -> None:
-    kind = choose(name)
-    stack = kind.stack()
-    first = stack.begin_create(kind.wanted)
+def test_a_delivery_that_comes_twice_makes_one(kind: Kind, stack: Stack) -> None:
+    first = stack.begin_create()
     second = kind.world.send_again(first)
     assert stack.finish(first) == stack.finish(second)
     kind.assert_as(kind.wanted)
@@ -212,12 +196,10 @@ def test_a_delivery_that_comes_twice_makes_one(choose: Choose, name: str) -> Non
 
 @every_kind
 @both_orders
-def test_what_comes_when_the_stack_is_gone_makes_nothing(choose: Choose, name: str, *, late_first: bool) -> None:
+def test_what_comes_when_the_stack_is_gone_makes_nothing(kind: Kind, stack: Stack, *, late_first: bool) -> None:
     """A waiter that slept from before its first check, and a second delivery of the first call."""
-    kind = choose(name)
     kind.world.late_first = late_first
-    stack = kind.stack()
-    sleeping = stack.begin_create(kind.wanted)
+    sleeping = stack.begin_create()
     kind.world.waiters.clear()
     stack.give_up_creation()
     kind.world.run(1_200)
@@ -228,13 +210,11 @@ def test_what_comes_when_the_stack_is_gone_makes_nothing(choose: Choose, name: s
     assert LATE in again.reason
 
 
-@pytest.mark.parametrize(("name", "change"), CHANGES)
+@every_change
 def test_an_update_that_slept_through_its_rollback_and_the_stacks_end_makes_nothing(
-    choose: Choose, name: str, change: str
+    kind: Kind, stack: Stack, change: str
 ) -> None:
-    kind = choose(name)
-    stack = kind.stack()
-    stack.create(kind.wanted)
+    stack.create()
     before = stack.properties
     sleeping = stack.begin_update(kind.changes[change])
     sleeping.poll()
@@ -249,14 +229,12 @@ def test_an_update_that_slept_through_its_rollback_and_the_stacks_end_makes_noth
 
 
 @every_kind
-def test_a_renamed_construct_keeps_it(choose: Choose, name: str) -> None:
+def test_a_renamed_construct_keeps_it(kind: Kind, stack: Stack) -> None:
     """CloudFormation creates the new one first, then deletes the old one."""
-    kind = choose(name)
-    stack = kind.stack()
-    made = stack.create(kind.wanted)
+    made = stack.create()
     before = kind.identity()
     renamed = stack.renamed()
-    assert renamed.create(kind.wanted) == made
+    assert renamed.create() == made
     stack.delete()
     kind.world.drain()
     kind.assert_as(kind.wanted)
@@ -268,17 +246,15 @@ def test_a_renamed_construct_keeps_it(choose: Choose, name: str) -> None:
 
 @every_kind
 @pytest.mark.parametrize("after", [0, 30, None])
-def test_a_rename_that_is_rolled_back_gives_it_back(choose: Choose, name: str, after: int | None) -> None:
-    kind = choose(name)
-    stack = kind.stack()
-    stack.create(kind.wanted)
+def test_a_rename_that_is_rolled_back_gives_it_back(kind: Kind, stack: Stack, after: int | None) -> None:
+    stack.create()
     before = kind.identity()
     renamed = stack.renamed()
     if after is None:
-        renamed.create(kind.wanted)
+        renamed.create()
         renamed.delete()
     else:
-        renamed.begin_create(kind.wanted)
+        renamed.begin_create()
         kind.world.run(after)
         renamed.give_up_creation()
     kind.world.drain()
@@ -288,14 +264,12 @@ def test_a_rename_that_is_rolled_back_gives_it_back(choose: Choose, name: str, a
     kind.assert_gone()
 
 
-@pytest.mark.parametrize("name", [name for name in KINDS if name != "step"])
-def test_a_strangers_is_left_alone(choose: Choose, name: str) -> None:
+@pytest.mark.parametrize("kind", [name for name in KINDS if name != "step"], indirect=True)
+def test_a_strangers_is_left_alone(kind: Kind, stack: Stack) -> None:
     """EMR's steps have no owner to check; a user's manual step has another name."""
-    kind = choose(name)
-    kind.stack(name="another").create(kind.wanted)
+    stack.again(name="another").create()
     before = kind.identity()
-    stack = kind.stack()
-    reason = failing(stack.create, kind.wanted)
+    reason = failing(stack.create)
     assert "is there already and isn't this resource's (cdc-lake-owner=another/Source)" in reason
     stack.delete()
     kind.world.drain()
@@ -306,10 +280,9 @@ def test_a_strangers_is_left_alone(choose: Choose, name: str) -> None:
 @every_kind
 @pytest.mark.parametrize(("what", "seconds"), [*(("service", each) for each in (30, 60, 150, 400)), ("journal", 500)])
 def test_what_answers_nothing_for_minutes_is_waited_for(
-    choose: Choose, records: MemoryStore, name: str, what: str, seconds: int
+    kind: Kind, stack: Stack, records: MemoryStore, what: str, seconds: int
 ) -> None:
-    kind = choose(name)
-    stack, until = kind.stack(), 0.0
+    until = 0.0
     records.busy = lambda: what == "journal" and kind.world.clock() < until
 
     def be_busy() -> None:
@@ -319,7 +292,7 @@ def test_what_answers_nothing_for_minutes_is_waited_for(
             kind.busy_until(until)
 
     be_busy()
-    stack.create(kind.wanted)
+    stack.create()
     for changed in kind.changes.values():
         be_busy()
         stack.update(changed)
@@ -337,11 +310,35 @@ def test_what_answers_nothing_for_minutes_is_waited_for(
     kind.assert_gone()
 
 
+@cases(
+    "kind operation",
+    [
+        *(("plugin", each) for each in ("ListCustomPlugins", "ListTagsForResource", "CreateCustomPlugin")),
+        *(("connector", each) for each in ("ListConnectors", "DescribeConnector", "TagResource", "CreateConnector")),
+        ("connector", "ListTagsForResource"),
+    ],
+)
+def test_throttling_of_one_operation_is_waited_out(
+    kind: Kind, stack: Stack, connect: KafkaConnect, operation: str
+) -> None:
+    def throttle() -> None:
+        connect.throttled_until[operation] = kind.world.clock() + 300
+
+    throttle()
+    stack.create()
+    for changed in kind.changes.values():
+        throttle()
+        stack.update(changed)
+        kind.world.drain()
+        kind.assert_as(changed)
+    throttle()
+    stack.delete()
+    kind.assert_gone()
+
+
 @every_kind
-def test_a_rollback_from_a_newer_version_of_the_code_works(choose: Choose, name: str) -> None:
-    kind = choose(name)
-    stack = kind.stack()
-    stack.create(kind.wanted)
+def test_a_rollback_from_a_newer_version_of_the_code_works(kind: Kind, stack: Stack) -> None:
+    stack.create()
     before = stack.properties
     newer = {**kind.wanted, "aKeyOfTheNextVersion": {}}
     assert "there is no aKeyOfTheNextVersion" in kind.world.finish(stack.begin_update(newer)).reason
@@ -353,9 +350,7 @@ def test_a_rollback_from_a_newer_version_of_the_code_works(choose: Choose, name:
 
 
 @every_kind
-def test_a_request_that_was_refused_needs_no_clean_up(choose: Choose, name: str) -> None:
-    kind = choose(name)
-    stack = kind.stack()
+def test_a_request_that_was_refused_needs_no_clean_up(kind: Kind, stack: Stack) -> None:
     for wrong in ({"of": "a newer version"}, dict.fromkeys(kind.wanted)):
         assert "Request: " in failing(stack.create, wrong)
         stack.physical_id = "invented-by-CloudFormation"

@@ -1,18 +1,19 @@
 """Failed tasks are restarted after growing pauses, on MSK Connect and on EKS, which also has its metrics published."""
 
-import functools
 import itertools
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import ClientError
 
 from plugins.source.source_connector import following_slot
-from plugins.workers.kubernetes_api import Cluster, KubernetesError, UnreachableError
-from stacks.handlers import connector, connector_restarts, framework, kubernetes_watch
+from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
+from stacks.handlers import connector_restarts, framework, kubernetes_watch
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Clock, Stack
 from tests.stacks.handlers.msk_connect.requests import NAME
@@ -22,37 +23,23 @@ Look = Callable[[], str]
 
 
 @pytest.fixture
-def look(
-    connect: KafkaConnect,
-    aws: None,  # noqa: ARG001
-    clock: Clock,
-    source: Stack,
-    wanted: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-) -> Look:
+def look(connect: KafkaConnect, aws: None, source: Stack, monkeypatch: pytest.MonkeyPatch) -> Look:  # noqa: ARG001
     """The handler's check of a running connector."""
-    assert source.handler is connector
-    source.create(wanted)
+    source.create()
     monkeypatch.setenv("CONNECTORS", NAME)
-    monkeypatch.setattr(connector_restarts, "metrics", lambda: client("cloudwatch"))
-    connect.clock = clock
     connect.calls.clear()
     return lambda: connector_restarts.handler({}, None)[NAME]
 
 
 def report(clock: Clock, failed: int, *, name: str = NAME) -> None:
     """MSK Connect's status each minute."""
-    client("cloudwatch").put_metric_data(
-        Namespace="AWS/KafkaConnect",
-        MetricData=[
-            {
-                "MetricName": "ErroredTaskCount",
-                "Dimensions": [{"Name": "ConnectorName", "Value": name}],
-                "Timestamp": datetime.fromtimestamp(clock.seconds - 60, tz=UTC),
-                "Value": failed,
-            }
-        ],
-    )
+    figure = {
+        "MetricName": "ErroredTaskCount",
+        "Dimensions": [{"Name": "ConnectorName", "Value": name}],
+        "Timestamp": datetime.fromtimestamp(clock.seconds - 60, tz=UTC),
+        "Value": failed,
+    }
+    client("cloudwatch").put_metric_data(Namespace="AWS/KafkaConnect", MetricData=[figure])
 
 
 def test_a_connector_whose_tasks_run_is_left_alone(look: Look, connect: KafkaConnect, clock: Clock) -> None:
@@ -89,7 +76,7 @@ def test_pauses_grow_up_to_an_hour(look: Look, connect: KafkaConnect, clock: Clo
 def test_a_connector_that_ran_for_hours_begins_with_the_shortest_pause_again() -> None:
     now = datetime(2026, 11, 21, tzinfo=UTC)
     long_ago = [now - timedelta(hours=7 + hours) for hours in range(5)]
-    assert connector_restarts.pause_after([*long_ago, now], now) == connector_restarts.PAUSE
+    assert connector_restarts.seconds_left([*long_ago, now], now) == connector_restarts.PAUSE.total_seconds()
 
 
 @pytest.mark.parametrize("state", ["FAILED", "UPDATING", "PAUSED"])
@@ -124,13 +111,18 @@ SOURCE, SINK = "dev-cdc-lake-orders-source", "dev-cdc-lake-orders-sink"
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
+@dataclass
 class Watched:
-    """Connectors' states by name, and the requests; a pod of each answers with a rate of 2.5."""
+    """Connectors on EKS by their tasks' states, and CloudWatch; each pod of a connector answers with a rate of 2.5.
 
-    def __init__(self, states: Mapping[str, list[str]]) -> None:
-        self.states = states
-        self.restarted: list[str] = []
-        self.configuration: dict[str, str] = {"slot.name": "x"}
+    `restarts` are the times that CloudWatch knows; `restarted` and `published` are what the handler does.
+    """
+
+    states: dict[str, list[str]] = field(default_factory=lambda: {SOURCE: ["RUNNING"], SINK: ["RUNNING"]})
+    configuration: dict[str, str] = field(default_factory=lambda: {"slot.name": "x"})
+    restarts: list[datetime] = field(default_factory=list)
+    restarted: list[str] = field(default_factory=list)
+    published: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def through_service(self, method: str, _namespace: str, name: str, path: str) -> Any:
         if name not in self.states:
@@ -140,28 +132,16 @@ class Watched:
             return None
         if path.endswith("/config"):
             return self.configuration if name == SOURCE else {}
-        tasks = [{"state": state} for state in self.states[name]]
-        return {"connector": {"state": "RUNNING"}, "tasks": tasks}
+        return {"connector": {"state": "RUNNING"}, "tasks": [{"state": state} for state in self.states[name]]}
 
     def pods(self, _namespace: str, labels: Mapping[str, str]) -> list[dict[str, Any]]:
-        name = labels["app.kubernetes.io/instance"]
-        return [
-            {"metadata": {"name": f"{name}-{state}"}, "status": {"phase": state}}
-            for state in ("Running", "Pending", "Running")
-        ]
+        name, phases = labels["app.kubernetes.io/instance"], ("Running", "Pending", "Running")
+        return [{"metadata": {"name": f"{name}-{phase}"}, "status": {"phase": phase}} for phase in phases]
 
     def through_pod(self, _namespace: str, pod: str, _port: int, _path: str) -> Any:
         name = pod.rpartition("-")[0]
         figure = "source-record-write-rate" if name == SOURCE else "sink-record-send-rate"
         return {name: {figure: 2.5, "connector-running-task-count": 1.0}}
-
-
-class Metrics:
-    """CloudWatch: the published metrics, and the times of restarts."""
-
-    def __init__(self, restarts: list[datetime]) -> None:
-        self.restarts = restarts
-        self.published: dict[str, dict[str, float]] = {}
 
     def put_metric_data(self, *, Namespace: str, MetricData: list[dict[str, Any]]) -> None:  # noqa: N803
         assert Namespace == "dev-cdc-lake/kafka-connect"
@@ -174,78 +154,57 @@ class Metrics:
 
 
 @pytest.fixture
-def look_at_eks(monkeypatch: pytest.MonkeyPatch) -> Any:
+def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
+    world = Watched()
     monkeypatch.setenv("CLUSTER", json.dumps({"name": "dev", "endpoint": "https://x", "authority": ""}))
     monkeypatch.setenv("NAMESPACE", "kafka-connect")
     monkeypatch.setenv("METRICS", "dev-cdc-lake/kafka-connect")
     monkeypatch.setenv("CONNECTORS", f"{SOURCE},{SINK}")
     monkeypatch.setattr(framework, "now", NOW.timestamp)
-
-    def run(
-        states: Mapping[str, list[str]],
-        restarts: list[datetime] | None = None,
-        seen: list[Metrics] | None = None,
-        **configuration: str,
-    ) -> tuple[Watched, Metrics]:
-        world, metrics = Watched(states), Metrics(restarts or [])
-        world.configuration |= configuration
-        if seen is not None:
-            seen.append(metrics)
-        monkeypatch.setattr(kubernetes_watch, "Kubernetes", functools.partial(_of, world))
-        for module in (kubernetes_watch, connector_restarts):
-            monkeypatch.setattr(module, "metrics", lambda: metrics)
-        kubernetes_watch.handler({}, None)
-        return world, metrics
-
-    return run
-
-
-def _of(world: Watched, _cluster: Cluster) -> Watched:
+    monkeypatch.setattr(framework, "client", lambda _service: world)
+    monkeypatch.setattr(kubernetes_watch, "Kubernetes", lambda _cluster: world)
     return world
 
 
-def test_figures_have_msk_connects_names_and_count_all_workers(look_at_eks: Any) -> None:
-    _, metrics = look_at_eks({SOURCE: ["RUNNING"], SINK: ["RUNNING", "RUNNING"]})
-    assert metrics.published == {
+def test_figures_have_msk_connects_names_and_count_all_workers(watched: Watched) -> None:
+    watched.states[SINK] = ["RUNNING", "RUNNING"]
+    kubernetes_watch.handler({}, None)
+    assert watched.published == {
         SOURCE: {"RunningTaskCount": 1.0, "ErroredTaskCount": 0.0, "SourceRecordWriteRate": 5.0},
         SINK: {"RunningTaskCount": 2.0, "ErroredTaskCount": 0.0, "SinkRecordSendRate": 5.0},
     }
 
 
-def test_a_source_that_a_re_snapshot_has_follow_its_slot_says_so_and_no_other_does(look_at_eks: Any) -> None:
-    _, metrics = look_at_eks({SOURCE: ["RUNNING"], SINK: ["RUNNING"]}, **following_slot({}))
-    assert metrics.published[SOURCE]["FollowsSlot"] == 1.0
-    assert "FollowsSlot" not in metrics.published[SINK]
-
-
-def test_a_failed_task_is_published_and_started_again(look_at_eks: Any) -> None:
-    world, metrics = look_at_eks({SOURCE: ["RUNNING"], SINK: ["RUNNING", "FAILED"]})
-    assert world.restarted == [SINK]
-    assert metrics.published[SINK]["ErroredTaskCount"] == 1.0
-    assert metrics.published[SINK]["Restarts"] == 1.0
+def test_a_source_that_a_re_snapshot_has_follow_its_slot_says_so_and_no_other_does(watched: Watched) -> None:
+    watched.configuration = following_slot(watched.configuration)
+    kubernetes_watch.handler({}, None)
+    assert watched.published[SOURCE]["FollowsSlot"] == 1.0
+    assert "FollowsSlot" not in watched.published[SINK]
 
 
 @pytest.mark.parametrize(
-    ("minutes_ago", "again"), [((4,), False), ((6,), True), ((6, 12), False), ((11, 30), True), ((59, 200, 300), True)]
+    ("minutes_ago", "again"),
+    [((), True), ((4,), False), ((6,), True), ((6, 12), False), ((11, 30), True), ((59, 200, 300), True)],
 )
-def test_the_pauses_between_restarts_grow(look_at_eks: Any, minutes_ago: tuple[int, ...], *, again: bool) -> None:
-    restarts = [NOW - timedelta(minutes=minutes) for minutes in minutes_ago]
-    world, metrics = look_at_eks({SOURCE: ["FAILED"], SINK: ["RUNNING"]}, restarts)
-    assert (world.restarted == [SOURCE]) is again
-    assert metrics.published[SOURCE]["ErroredTaskCount"] == 1.0
+def test_a_failed_task_is_published_and_started_again_after_a_pause_that_grows(
+    watched: Watched, minutes_ago: tuple[int, ...], *, again: bool
+) -> None:
+    watched.states[SINK] = ["RUNNING", "FAILED"]
+    watched.restarts = [NOW - timedelta(minutes=minutes) for minutes in minutes_ago]
+    kubernetes_watch.handler({}, None)
+    assert watched.restarted == ([SINK] if again else [])
+    assert watched.published[SINK]["ErroredTaskCount"] == 1.0
+    assert watched.published[SINK].get("Restarts", 0.0) == again
 
 
-def test_a_connector_that_is_gone_has_no_figures_and_the_others_have_theirs(look_at_eks: Any) -> None:
-    seen: list[Metrics] = []
+def test_a_connector_that_is_gone_has_no_figures_and_the_others_have_theirs(watched: Watched) -> None:
+    del watched.states[SOURCE]
     with pytest.raises(KubernetesError):
-        look_at_eks({SINK: ["RUNNING"]}, seen=seen)
-    assert list(seen[0].published) == [SINK]
+        kubernetes_watch.handler({}, None)
+    assert list(watched.published) == [SINK]
 
 
-def test_a_worker_that_just_starts_is_passed_over(look_at_eks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def away(*_: Any) -> Any:
-        raise UnreachableError("it starts")
-
-    monkeypatch.setattr(Watched, "through_pod", away)
-    _, metrics = look_at_eks({SOURCE: ["RUNNING"], SINK: ["RUNNING"]})
-    assert metrics.published[SOURCE] == {"RunningTaskCount": 1.0, "ErroredTaskCount": 0.0}
+def test_a_worker_that_just_starts_is_passed_over(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watched, "through_pod", Mock(side_effect=UnreachableError("it starts")))
+    kubernetes_watch.handler({}, None)
+    assert watched.published[SOURCE] == {"RunningTaskCount": 1.0, "ErroredTaskCount": 0.0}

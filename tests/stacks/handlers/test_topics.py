@@ -4,9 +4,7 @@ It runs as a user with the rights of its role on AWS, from the same statements. 
 tests/operate/kafka/test_reader.py signs it.
 """
 
-import contextlib
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -22,12 +20,12 @@ from local.setup.ports import choose
 from plugins.connector_names import sink_group
 from plugins.connector_settings import SinkSettings
 from plugins.kafka import topic_admin
-from plugins.kafka.msk_login import Login
 from plugins.kafka.topics import HOUR_MS, PlannedTopic, topics_access
 from stacks.handlers import topics
 from tests.broker import RunningBroker
 from tests.stacks.handlers.cloudformation import Clock, Stack, World, failing
 
+pytestmark = pytest.mark.integration
 REQUEST_S = 10
 
 
@@ -41,20 +39,14 @@ def administrator(kafka: Kafka) -> dict[str, Any]:
 
 
 @pytest.fixture
-def unconnected(world: World) -> Stack:
-    """The resource, not deployed yet."""
-    return Stack(world, topics, "Topics")
-
-
-@pytest.fixture
-def deployed(kafka: Kafka, unconnected: Stack, monkeypatch: pytest.MonkeyPatch) -> Stack:
+def deployed(kafka: Kafka, world: World, monkeypatch: pytest.MonkeyPatch) -> Stack:
     """The resource, with the broker's login in place of MSK's."""
 
     def connection(servers: str) -> dict[str, Any]:
         return {**administrator(kafka), **kafka.client(ROLE), "bootstrap.servers": servers}
 
     monkeypatch.setattr(topics, "connection", connection)
-    return unconnected
+    return Stack(world, topics, "Topics")
 
 
 def plan(prefix: str, *, hours: int = 168, partitions: int = 1) -> list[PlannedTopic]:
@@ -91,15 +83,19 @@ def send(kafka: Kafka, topic: str, *values: bytes) -> None:
     assert producer.flush(REQUEST_S) == 0
 
 
-@pytest.mark.integration
-def test_the_first_deployment_makes_the_topics(kafka: Kafka, deployed: Stack) -> None:
-    deployed.create(request(kafka, plan("first", hours=48)))
+def test_the_first_deployment_makes_the_topics_and_the_sinks_lag_is_known(kafka: Kafka, deployed: Stack) -> None:
+    """MSK publishes it for a group that is stable or empty and has an offset."""
+    wanted = request(kafka, plan("first", hours=48))
+    deployed.create(wanted)
     assert retention_ms(kafka, "first.events") == str(48 * HOUR_MS)
     assert kafka.topic_id("first.offsets") is not None
     assert deployed.physical_id == "first.events/topics"
+    assert kafka.committed_offset(wanted["group"], "first.events") == 0
+    admin = AdminClient(administrator(kafka))
+    [answer] = admin.describe_consumer_groups([wanted["group"]]).values()
+    assert answer.result(REQUEST_S).state == ConsumerGroupState.EMPTY
 
 
-@pytest.mark.integration
 def test_without_its_rights_it_waits_and_says_which_topic_is_refused(
     kafka: Kafka, deployed: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,7 +108,6 @@ def test_without_its_rights_it_waits_and_says_which_topic_is_refused(
     assert "uthoriz" in reason
 
 
-@pytest.mark.integration
 def test_an_update_changes_the_configuration_and_keeps_the_records(kafka: Kafka, deployed: Stack) -> None:
     deployed.create(request(kafka, plan("update")))
     send(kafka, "update.events", b"kept")
@@ -125,7 +120,6 @@ def test_an_update_changes_the_configuration_and_keeps_the_records(kafka: Kafka,
     assert retention_ms(kafka, "update.events") == str(168 * HOUR_MS)
 
 
-@pytest.mark.integration
 def test_an_update_that_was_cancelled_does_nothing_after_its_rollback(kafka: Kafka, deployed: Stack) -> None:
     """Its waiter lives on: a shorter retention that it restored would delete events."""
     deployed.create(request(kafka, plan("cancelled")))
@@ -136,7 +130,6 @@ def test_an_update_that_was_cancelled_does_nothing_after_its_rollback(kafka: Kaf
     assert retention_ms(kafka, "cancelled.events") == str(168 * HOUR_MS)
 
 
-@pytest.mark.integration
 def test_deleting_it_leaves_topics_and_records_and_the_next_one_adopts_them(kafka: Kafka, deployed: Stack) -> None:
     deployed.create(request(kafka, plan("kept")))
     send(kafka, "kept.events", b"1")
@@ -147,12 +140,12 @@ def test_deleting_it_leaves_topics_and_records_and_the_next_one_adopts_them(kafk
     assert Topic(connection=kafka.client(), name="kept.events").count() == 1
 
 
-@pytest.mark.integration
-def test_brokers_that_come_late_are_waited_for(kafka: Kafka, deployed: Stack, clock: Clock) -> None:
+def test_brokers_that_come_late_are_waited_for(
+    kafka: Kafka, deployed: Stack, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     [closed] = choose(["nobody"], earlier={}).values()
     wanted = request(kafka, plan("late"), bootstrapServers=f"127.0.0.1:{closed}")
-    with contextlib.ExitStack() as stack:
-        patched = stack.enter_context(pytest.MonkeyPatch.context())
+    with monkeypatch.context() as patched:
         patched.setattr(topic_admin, "REQUEST_S", 0.5)
         waiting = deployed.begin_create(wanted)
         assert waiting.poll() is None
@@ -161,7 +154,6 @@ def test_brokers_that_come_late_are_waited_for(kafka: Kafka, deployed: Stack, cl
     assert waiting.poll() == {}
 
 
-@pytest.mark.integration
 def test_brokers_that_never_answer_are_given_up_with_the_reason(
     kafka: Kafka, deployed: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,7 +166,6 @@ def test_brokers_that_never_answer_are_given_up_with_the_reason(
     assert "refused" in reason
 
 
-@pytest.mark.integration
 def test_what_kafka_never_takes_fails_at_once_in_one_line(kafka: Kafka, deployed: Stack) -> None:
     [events, offsets] = plan("wrong")
     reason = failing(deployed.create, request(kafka, [replace(events, config={"retention.ms": "many"}), offsets]))
@@ -182,18 +173,6 @@ def test_what_kafka_never_takes_fails_at_once_in_one_line(kafka: Kafka, deployed
     assert "\n" not in reason
 
 
-@pytest.mark.integration
-def test_the_sinks_lag_is_known_before_the_first_order(kafka: Kafka, deployed: Stack) -> None:
-    """MSK publishes it for a group that is stable or empty and has an offset."""
-    wanted = request(kafka, plan("lag"))
-    deployed.create(wanted)
-    assert kafka.committed_offset(wanted["group"], "lag.events") == 0
-    admin = AdminClient(administrator(kafka))
-    [answer] = admin.describe_consumer_groups([wanted["group"]]).values()
-    assert answer.result(REQUEST_S).state == ConsumerGroupState.EMPTY
-
-
-@pytest.mark.integration
 def test_an_offset_that_a_group_has_stays(kafka: Kafka, deployed: Stack) -> None:
     wanted = request(kafka, plan("offset"))
     deployed.create(wanted)
@@ -205,7 +184,6 @@ def test_an_offset_that_a_group_has_stays(kafka: Kafka, deployed: Stack) -> None
     assert kafka.committed_offset(wanted["group"], "offset.events") == 2
 
 
-@pytest.mark.integration
 def test_the_end_of_a_pause_gives_a_forgotten_group_its_first_offset_again(kafka: Kafka, deployed: Stack) -> None:
     """Kafka forgets the offsets of a group without members for a week, and the lag would be unknown again."""
     wanted = request(kafka, plan("forgotten"))
@@ -219,7 +197,6 @@ def test_the_end_of_a_pause_gives_a_forgotten_group_its_first_offset_again(kafka
     assert kafka.committed_offset(wanted["group"], "forgotten.events") == 0
 
 
-@pytest.mark.integration
 def test_a_group_with_members_is_left_alone(kafka: Kafka, deployed: Stack) -> None:
     """A sink that has waited for its first record since before this resource existed."""
     wanted = request(kafka, plan("members"))
@@ -233,36 +210,3 @@ def test_a_group_with_members_is_left_alone(kafka: Kafka, deployed: Stack) -> No
         assert kafka.committed_offset(wanted["group"], "members.events") is None
     finally:
         member.close()
-
-
-def test_it_logs_in_to_msk_by_iam_and_keeps_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_REGION", "ap-southeast-2")
-    settings = topics.connection("b-1.example:9098")
-    assert (settings["security.protocol"], settings["sasl.mechanisms"]) == ("SASL_SSL", "OAUTHBEARER")
-    assert isinstance(settings["oauth_cb"], Login)
-    assert settings["log_level"] == 0
-
-
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"topics": [{"name": "a"}]}, "Request: topics: not a topic: KeyError('partitions')"),
-        ({"topics": [plan("a")[0].as_request() | {"partitions": 0}]}, "Request: topics: topic a.events: partitions"),
-        ({"group": 5}, "Request: group must be of type str"),
-        ({"more": 1}, "Request: there is no more"),
-    ],
-)
-def test_a_request_that_makes_no_sense_is_refused_at_once(
-    unconnected: Stack, changes: dict[str, Any], reason: str
-) -> None:
-    wanted = {"bootstrapServers": "b", "topics": [plan("a")[0].as_request()], "group": "g", "groupTopic": "a.events"}
-    assert failing(unconnected.create, wanted | changes).startswith(reason)
-
-
-def test_a_deletion_needs_neither_brokers_nor_a_request_that_it_knows(
-    unconnected: Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    unreachable: Callable[[str], dict[str, Any]] = lambda _servers: pytest.fail("it asked Kafka")  # noqa: E731
-    monkeypatch.setattr(topics, "connection", unreachable)
-    unconnected.properties, unconnected.physical_id = {"Request": '{"of": "a newer version"}'}, "a.events/topics"
-    unconnected.delete()

@@ -156,19 +156,9 @@ def crowded(many_pipelines: int) -> list[dict[str, Any]]:
         )
         for number in range(many_pipelines)
     ]
-    settings = load("dev").monitoring
-    made = Alarms(
-        stack, prefix="p", settings=settings, metrics=metrics, pipelines=pipelines, topic=sns.Topic(stack, "Topic")
-    )
-    Dashboard(
-        stack,
-        "Dashboard",
-        name="p",
-        metrics=metrics,
-        pipelines=pipelines,
-        alarms=made.by_word,
-        settings=settings,
-    )
+    shared: dict[str, Any] = {"metrics": metrics, "pipelines": pipelines, "settings": load("dev").monitoring}
+    alarms = Alarms(prefix="p", **shared).create(stack, sns.Topic(stack, "Topic"))
+    Dashboard(stack, "Dashboard", name="p", alarms=alarms, **shared)
     return widgets_of(stack)
 
 

@@ -92,20 +92,22 @@ def control(since: str, begun: int, *, standby: bool = False) -> Control:
     )
 
 
+@dataclass
 class Database:
     """Stands in for a database whose connections are busy for a while; a look at it takes a while, too."""
 
-    def __init__(self, *, waits: float, works: float) -> None:
-        self.now, self.looks = 0.0, 0
-        self._waits, self._works = waits, works
+    waits: float
+    works: float
+    now: float = 0.0
+    looks: int = 0
 
     def look(self, _first: str | None) -> "Database":
-        self.now += self._waits
+        self.now += self.waits
         self.looks += 1
         return self
 
     def text(self) -> str:
-        self.now += self._works
+        self.now += self.works
         return ""
 
     def is_outrun(self) -> bool:

@@ -2,10 +2,11 @@
 
 import json
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
-from stacks.handlers import emr_step
+from stacks.handlers import emr_step, framework
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, Waiter, World, failing
 from tests.stacks.handlers.emr_step.cluster import BUCKET, NAME, Cluster
@@ -200,17 +201,10 @@ def test_what_another_user_runs_there_is_left_alone(cluster: Cluster, resource: 
     assert cluster.states() == ["RUNNING", "COMPLETED"]
 
 
-def test_botocore_never_repeats_the_addition_of_a_step(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
-
-    def recorded(service: str, config: Any = None) -> Any:
-        asked.append((service, config))
-        return client(service)
-
-    monkeypatch.setattr(emr_step, "client", recorded)
-    emr_step.Steps(cluster.wanted()).add("name")
-    service, config = asked[-1]
-    assert service == "emr"
+def test_botocore_never_repeats_the_addition_of_a_step(resource: Stack, cluster: Cluster) -> None:
+    with patch.object(framework, "client", wraps=framework.client) as made:
+        resource.create(cluster.wanted())
+    [config] = [call.args[1] for call in made.call_args_list if call.args[1:]]
     assert config.retries == {"mode": "standard", "total_max_attempts": 1}
 
 

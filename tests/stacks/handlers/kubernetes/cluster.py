@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from plugins.workers.kubernetes_api import Cluster, KubernetesError, UnreachableError, identity
+from plugins.workers.kubernetes_api import KubernetesError, UnreachableError, identity
 from stacks.connectors.manifests import objects
 from stacks.handlers import framework
 from tests.stacks.environments import group
@@ -22,7 +22,10 @@ TRACE = "org.apache.kafka.connect.errors.ConnectException: wrong\nCaused by: jav
 
 @dataclass
 class FakeCluster:
-    """Tasks of a configuration with the key `fail` fail with its value; an image with `missing` in it never starts."""
+    """Replaces Kubernetes in the handlers.
+
+    Tasks of a configuration with the key `fail` fail with its value; an image with `missing` in it never starts.
+    """
 
     objects: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
     connectors: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -63,35 +66,22 @@ class FakeCluster:
         [found] = [each for each in self.objects.values() if each["kind"] == "Deployment"]
         return found
 
-
-def image_of(deployment: Mapping[str, Any]) -> str:
-    """The image of a Deployment's pods."""
-    return str(deployment["spec"]["template"]["spec"]["containers"][0]["image"])
-
-
-class FakeKubernetes:
-    """Replaces Kubernetes in the handlers."""
-
-    def __init__(self, world: FakeCluster, _cluster: Cluster) -> None:
-        self._world = world
-
-    def _asked(self) -> FakeCluster:
-        if framework.now() < self._world.away_until:
+    def _check_reached(self) -> None:
+        if framework.now() < self.away_until:
             raise UnreachableError("example can't be reached")
-        return self._world
 
     def apply(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        world = self._asked()
-        before = world.objects.get(identity(wanted), {"metadata": {"generation": 0}, "spec": None})
+        self._check_reached()
+        before = self.objects.get(identity(wanted), {"metadata": {"generation": 0}, "spec": None})
         after = copy.deepcopy(dict(wanted))
         changed = after.get("spec") != before.get("spec")
         after["metadata"]["generation"] = before["metadata"]["generation"] + changed
         after["status"] = before.get("status", {})
-        fault, world.fault = world.fault, ""
+        fault, self.fault = self.fault, ""
         if fault == SLOW:
-            world.later.add(lambda: world.objects.update({identity(wanted): after}))
+            self.later.add(lambda: self.objects.update({identity(wanted): after}))
         elif fault != EARLY_DEATH:
-            world.objects[identity(wanted)] = after
+            self.objects[identity(wanted)] = after
         if fault == LOST:
             raise UnreachableError("example hasn't answered")
         if fault:
@@ -99,44 +89,52 @@ class FakeKubernetes:
         return after
 
     def get(self, wanted: Mapping[str, Any]) -> dict[str, Any] | None:
-        return copy.deepcopy(self._asked().objects.get(identity(wanted)))
+        self._check_reached()
+        return copy.deepcopy(self.objects.get(identity(wanted)))
 
     def annotate(self, wanted: Mapping[str, Any], annotations: Mapping[str, str | None]) -> None:
-        metadata = self._asked().objects[identity(wanted)]["metadata"]
+        self._check_reached()
+        metadata = self.objects[identity(wanted)]["metadata"]
         after = {**metadata.get("annotations", {}), **annotations}
         metadata["annotations"] = {key: value for key, value in after.items() if value is not None}
 
     def delete(self, wanted: Mapping[str, Any]) -> bool:
-        return self._asked().objects.pop(identity(wanted), None) is not None
+        self._check_reached()
+        return self.objects.pop(identity(wanted), None) is not None
 
     def pods(self, namespace: str, _labels: Mapping[str, str]) -> list[dict[str, Any]]:
-        world = self._asked()
-        return [_pod(namespace, image, born, pulled=world.missing not in image) for image, born in world.workers]
+        self._check_reached()
+        return [_pod(namespace, image, born, pulled=self.missing not in image) for image, born in self.workers]
 
     def log(self, _namespace: str, _pod: str, *, lines: int) -> str:
         return "\n".join(["INFO fine", "ERROR password=secret is wrong"][:lines])
 
     def through_service(self, method: str, _namespace: str, name: str, path: str, body: Any = None) -> Any:
-        world = self._asked()
+        self._check_reached()
         what = path.removeprefix(f"/connectors/{name}")
         if method != "GET":
-            world.said.append(f"{method} {what}".strip())
+            self.said.append(f"{method} {what}".strip())
         if method == "PUT":
-            world.connectors[name] = {**body, "name": name}
-            return world.connectors[name]
-        if name not in world.connectors:
+            self.connectors[name] = {**body, "name": name}
+            return self.connectors[name]
+        if name not in self.connectors:
             raise KubernetesError(f"{method} {path}", 404, "no such connector")
         if method == "DELETE":
-            del world.connectors[name]
+            del self.connectors[name]
             return None
-        configuration = world.connectors[name]
+        configuration = self.connectors[name]
         if what == "/config":
             return configuration
         if reason := configuration.get("fail"):
             part = {"state": "FAILED", "trace": TRACE.format(reason=reason)}
         else:
             part = {"state": "RUNNING"}
-        return {"connector": {"state": world.state}, "tasks": [part] if world.state == "RUNNING" else []}
+        return {"connector": {"state": self.state}, "tasks": [part] if self.state == "RUNNING" else []}
+
+
+def image_of(deployment: Mapping[str, Any]) -> str:
+    """The image of a Deployment's pods."""
+    return str(deployment["spec"]["template"]["spec"]["containers"][0]["image"])
 
 
 def _pod(namespace: str, image: str, born: float, *, pulled: bool) -> dict[str, Any]:

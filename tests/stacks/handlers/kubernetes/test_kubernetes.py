@@ -22,11 +22,11 @@ def cluster(eks: FakeCluster) -> FakeCluster:
 
 @pytest.fixture
 def source(world: World, cluster: FakeCluster) -> Stack:  # noqa: ARG001  without it there is nothing to be asked
-    return Stack(world, kubernetes_connector)
+    return Stack(world, kubernetes_connector, wanted=eks_request())
 
 
 def test_the_workers_come_first_then_the_connector_and_its_name_is_its_id(source: Stack, cluster: FakeCluster) -> None:
-    assert source.create(eks_request()) == {"Name": NAME}
+    assert source.create() == {"Name": NAME}
     assert source.physical_id == NAME
     assert cluster.connectors == {NAME: CONFIGURATION | {"name": NAME}}
     assert cluster.said == ["PUT /config"]
@@ -44,28 +44,27 @@ def test_a_task_that_keeps_failing_fails_the_deployment_with_its_cause_and_leave
     assert (cluster.objects, cluster.connectors) == ({}, {})
 
 
-def test_an_image_that_cannot_be_pulled_says_so(source: Stack, cluster: FakeCluster) -> None:
-    cluster.missing = "connect"
-    assert "worker-1 can't start: ImagePullBackOff: no such image" in failing(source.create, eks_request())
+@pytest.mark.parametrize(
+    ("trouble", "reason"),
+    [
+        ({"missing": "connect"}, "worker-1 can't start: ImagePullBackOff: no such image"),
+        ({"ready": False}, "2 of 2 workers are of the newest kind, 0 ready"),
+        (
+            {"ready": False, "stuck": "exceeded its deadline"},
+            "its workers don't become ready: exceeded its deadline",
+        ),
+    ],
+)
+def test_workers_that_never_become_ready_are_told_of_and_leave_nothing(
+    source: Stack, cluster: FakeCluster, trouble: dict[str, Any], reason: str
+) -> None:
+    vars(cluster).update(trouble)
+    assert reason in failing(source.create)
     assert cluster.objects == {}
 
 
-@pytest.mark.parametrize(
-    ("stuck", "reason"),
-    [
-        ("", "2 of 2 workers are of the newest kind, 0 ready"),
-        ("exceeded its deadline", "its workers don't become ready: exceeded its deadline"),
-    ],
-)
-def test_workers_that_never_become_ready_are_told_of_by_the_deadline(
-    source: Stack, cluster: FakeCluster, stuck: str, reason: str
-) -> None:
-    cluster.ready, cluster.stuck = False, stuck
-    assert reason in failing(source.create, eks_request())
-
-
 def test_a_change_reaches_workers_and_configuration_and_an_old_file_goes(source: Stack, cluster: FakeCluster) -> None:
-    source.create(eks_request())
+    source.create()
     changed = eks_request(**{"poll.interval.ms": "5"})
     for each in changed["objects"]:
         if each["kind"] == "ConfigMap":
@@ -76,7 +75,7 @@ def test_a_change_reaches_workers_and_configuration_and_an_old_file_goes(source:
 
 
 def test_a_failed_change_is_rolled_back(source: Stack, cluster: FakeCluster) -> None:
-    source.create(eks_request())
+    source.create()
     image = f"other@sha256:{'1' * 64}"
     assert "keep failing" in failing(source.update, eks_request(image=image, fail="yes"))
     assert cluster.connectors[NAME] == CONFIGURATION | {"name": NAME}
@@ -86,21 +85,21 @@ def test_a_failed_change_is_rolled_back(source: Stack, cluster: FakeCluster) -> 
 def test_a_change_to_an_image_that_is_not_there_is_rolled_back_past_its_dying_workers(
     source: Stack, cluster: FakeCluster
 ) -> None:
-    source.create(eks_request())
+    source.create()
     cluster.missing = "wrong"
     assert "no such image: wrong" in failing(source.update, eks_request(image=f"wrong@sha256:{'1' * 64}"))
     assert [image for image, _ in cluster.workers] == [group().image]
 
 
 def test_a_connector_that_somebody_stopped_stays_so(source: Stack, cluster: FakeCluster) -> None:
-    source.create(eks_request())
+    source.create()
     cluster.state = "STOPPED"
     source.update(eks_request(**{"poll.interval.ms": "5"}))
     assert cluster.said == ["PUT /config", "PUT /config"]
 
 
 def test_offsets_are_not_given_up_by_a_change_of_the_workers(source: Stack, cluster: FakeCluster) -> None:
-    source.create(eks_request())
+    source.create()
     said = failing(source.update, eks_request(offsets="elsewhere"))
     assert f"would lose the offsets of {NAME}, which are in __cdc_lake_offsets_{NAME}-1" in said
     assert "elsewhere" not in json.dumps(cluster.deployment())
@@ -110,7 +109,7 @@ def test_offsets_are_not_given_up_by_a_change_of_the_workers(source: Stack, clus
 
 
 def test_a_deletion_goes_on_when_no_worker_answers(source: Stack, cluster: FakeCluster) -> None:
-    source.create(eks_request())
+    source.create()
     cluster.missing = "connect"
     source.delete()
     assert cluster.objects == {}
@@ -120,9 +119,9 @@ def test_a_deletion_goes_on_when_no_worker_answers(source: Stack, cluster: FakeC
 def test_workers_that_are_being_deleted_are_waited_for_and_those_that_vanish_made_again(
     source: Stack, cluster: FakeCluster
 ) -> None:
-    source.create(eks_request())
+    source.create()
     cluster.deployment()["metadata"]["deletionTimestamp"] = "2026-11-22T12:00:00Z"
-    waiting = source.begin_update(eks_request())
+    waiting = source.begin_update(source.wanted)
     assert waiting.poll() is None
     [gone] = [name for name in cluster.objects if name[0] == "Deployment"]
     del cluster.objects[gone]
@@ -131,8 +130,8 @@ def test_workers_that_are_being_deleted_are_waited_for_and_those_that_vanish_mad
 
 
 def test_another_name_is_refused(source: Stack) -> None:
-    source.create(eks_request())
-    assert "connectorName can't change" in failing(source.update, eks_request() | {"connectorName": "x"})
+    source.create()
+    assert "connectorName can't change" in failing(source.update, source.but(connectorName="x"))
 
 
 def request(objects: list[dict[str, Any]]) -> dict[str, Any]:
@@ -150,17 +149,14 @@ def test_they_are_made_changed_and_taken_away(eks: FakeCluster, world: World) ->
     assert eks.objects == {}
 
 
-def test_an_access_entry_that_spreads_is_waited_for_and_then_no_more(clock: Clock) -> None:
-    event = {"Started": clock.seconds}
+def test_an_access_entry_that_spreads_is_waited_for_and_then_no_more_and_a_malformed_object_never(clock: Clock) -> None:
+    event, away = {"Started": clock.seconds}, UnreachableError("away")
     forbidden = KubernetesError("PATCH /api", 403, "forbidden")
     assert isinstance(refused(event, forbidden), Waiting)
-    assert isinstance(refused(event, UnreachableError("away")), Waiting)
+    assert isinstance(refused(event, away), Waiting)
+    with pytest.raises(ResourceError, match="field not declared"):
+        refused(event, KubernetesError("PATCH", 500, "field not declared in schema"))
     clock.seconds += SPREADS_SECONDS + 1
-    assert isinstance(refused(event, UnreachableError("away")), Waiting)
+    assert isinstance(refused(event, away), Waiting)
     with pytest.raises(ResourceError, match="forbidden"):
         refused(event, forbidden)
-
-
-def test_a_malformed_object_fails_at_once(clock: Clock) -> None:
-    with pytest.raises(ResourceError, match="field not declared"):
-        refused({"Started": clock.seconds}, KubernetesError("PATCH", 500, "field not declared in schema"))

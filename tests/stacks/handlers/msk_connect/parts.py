@@ -65,6 +65,10 @@ class State(StandIn):
         self.born[arn] = self.clock()
         return arn
 
+    def _check_free(self, kind: dict[str, dict[str, Any]], key: str, name: str) -> None:
+        if any(each[key] == name for each in kind.values()):
+            raise RefusalError("ConflictException", "A resource with this name already exists.")
+
     def _now(self) -> datetime:
         """The time, different at each call."""
         self._latest = max(self.clock(), self._latest + 0.001)
@@ -83,79 +87,53 @@ class Parts(State):
 
     def _end_plugins(self) -> None:
         for arn, plugin in list(self.plugins.items()):
-            self._end_plugin(arn, plugin)
-
-    def _end_plugin(self, arn: str, plugin: dict[str, Any]) -> None:
-        if plugin["customPluginState"] not in ("DELETING", "CREATING") or not self._is_due(arn):
-            return
-        if plugin["customPluginState"] == "DELETING":
-            self._remove(self.plugins, arn)
-        elif plugin["customPluginState"] == "CREATING":
+            state = plugin["customPluginState"]
+            if state not in ("DELETING", "CREATING") or not self._is_due(arn):
+                continue
+            if state == "DELETING":
+                self._remove(self.plugins, arn)
+                continue
             plugin["customPluginState"] = self.plugin_creations.pop(0) if self.plugin_creations else "ACTIVE"
             if plugin["customPluginState"] == "CREATE_FAILED":
                 plugin["stateDescription"] = {"code": "InvalidZip", "message": "The ZIP file can't be read."}
 
     def _create_custom_plugin(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        self._check_free(self.plugins, wanted["name"])
+        self._check_free(self.plugins, "name", wanted["name"])
         arn = self._arn("custom-plugin", wanted["name"])
         self.tags[arn] = wanted.get("tags", {})
-        self.plugins[arn] = {
-            "name": wanted["name"],
-            "description": wanted.get("description", ""),
-            "customPluginArn": arn,
-            "customPluginState": "CREATING",
-            "creationTime": self._now(),
-            "latestRevision": {
-                "revision": 1,
-                "contentType": wanted["contentType"],
-                "location": wanted["location"],
-                "creationTime": self._now(),
-            },
-        }
-        return {"customPluginArn": arn, "customPluginState": "CREATING", "name": wanted["name"], "revision": 1}
+        shown = {"name": wanted["name"], "customPluginArn": arn, "customPluginState": "CREATING"}
+        revision = {key: wanted[key] for key in ("contentType", "location")}
+        revision |= {"revision": 1, "creationTime": self._now()}
+        self.plugins[arn] = {**shown, "creationTime": self._now(), "latestRevision": revision}
+        return {**shown, "revision": 1}
 
     def _describe_custom_plugin(self, wanted: dict[str, Any]) -> dict[str, Any]:
         return dict(self._get(self.plugins, wanted["customPluginArn"]))
 
     def _list_custom_plugins(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        named = self._starting_with(self._listed(self.plugins, "custom-plugin"), wanted)
+        listed, prefix = self._listed(self.plugins, "custom-plugin"), wanted.get("namePrefix", "")
+        named = [each for each in listed if each["name"].startswith(prefix)]
         return {"customPlugins": [{k: v for k, v in each.items() if k != "stateDescription"} for each in named]}
 
     def _delete_custom_plugin(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        plugin = self._get(self.plugins, wanted["customPluginArn"])
+        arn = wanted["customPluginArn"]
+        plugin = self._get(self.plugins, arn)
         if plugin["customPluginState"] in ("CREATING", "DELETING"):
             raise RefusalError("BadRequestException", f"The plugin is {plugin['customPluginState']}.")
-        self._check_unused(wanted["customPluginArn"])
+        if any(arn in json.dumps(each, default=str) for each in self.connectors.values()):
+            raise RefusalError("BadRequestException", "The resource is in use.")
         plugin["customPluginState"] = "DELETING"
-        return {"customPluginArn": wanted["customPluginArn"], "customPluginState": "DELETING"}
+        return {"customPluginArn": arn, "customPluginState": "DELETING"}
 
     def _create_worker_configuration(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        self._check_free(self.worker_configurations, wanted["name"])
+        self._check_free(self.worker_configurations, "name", wanted["name"])
         arn = self._arn("worker-configuration", wanted["name"])
-        self.tags[arn] = wanted.get("tags", {})
-        revision = {"revision": 1, "creationTime": self._now(), "description": wanted.get("description", "")}
-        self.worker_configurations[arn] = {
-            "name": wanted["name"],
-            "workerConfigurationArn": arn,
-            "workerConfigurationState": "ACTIVE",
-            "creationTime": self._now(),
-            "latestRevision": revision,
-            "content": wanted["propertiesFileContent"],
-        }
-        return {k: v for k, v in self.worker_configurations[arn].items() if k != "content"}
+        shown = {"name": wanted["name"], "workerConfigurationArn": arn, "creationTime": self._now()}
+        shown["latestRevision"] = {"revision": 1, "creationTime": self._now()}
+        self.worker_configurations[arn] = {**shown, "content": wanted["propertiesFileContent"]}
+        return shown
 
     def _describe_worker_configuration(self, wanted: dict[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = copy.deepcopy(self._get(self.worker_configurations, wanted["workerConfigurationArn"]))
         found["latestRevision"]["propertiesFileContent"] = found.pop("content")
         return found
-
-    def _check_free(self, kind: dict[str, dict[str, Any]], name: str) -> None:
-        if any(each["name"] == name for each in kind.values()):
-            raise RefusalError("ConflictException", "A resource with this name already exists.")
-
-    def _check_unused(self, arn: str) -> None:
-        if any(arn in json.dumps(each, default=str) for each in self.connectors.values()):
-            raise RefusalError("BadRequestException", "The resource is in use.")
-
-    def _starting_with(self, listed: list[dict[str, Any]], wanted: dict[str, Any]) -> list[dict[str, Any]]:
-        return [each for each in listed if each["name"].startswith(wanted.get("namePrefix", ""))]

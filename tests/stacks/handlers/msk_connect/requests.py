@@ -4,17 +4,14 @@ import base64
 import hashlib
 import io
 import zipfile
-from collections.abc import Callable
 from typing import Any
 
 from tests.plugins.releases.server import Server
 from tests.stacks.handlers.clients import CREDENTIALS, client
-from tests.stacks.handlers.cloudformation import Stack
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
 
 NAME = "dev-cdc-lake-orders-source"
 LOG_GROUP = "/dev/connectors"
-Make = Callable[..., Stack]
 
 
 def provisioned(workers: int = 1) -> dict[str, Any]:

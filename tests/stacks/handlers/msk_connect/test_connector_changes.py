@@ -10,7 +10,6 @@ from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing
 from tests.stacks.handlers.msk_connect.requests import (
     NAME,
-    Make,
     assert_as,
     configuration,
     plugin,
@@ -23,30 +22,26 @@ from tests.stacks.handlers.provider_framework import LOST
 
 
 @pytest.mark.parametrize("what", ["capacity", "plugins", "workerConfiguration", "connectorConfiguration"])
-def test_only_what_changed_is_asked_for_in_place_and_once(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], what: str
-) -> None:
+def test_only_what_changed_is_asked_for_in_place_and_once(connect: KafkaConnect, source: Stack, what: str) -> None:
     """Also when the answer gets lost."""
-    arn = source.create(wanted)["Arn"]
+    arn = source.create()["Arn"]
     changes: dict[str, Any] = {
         "capacity": provisioned(2),
         "plugins": [plugin(connect, "two")],
         "workerConfiguration": worker("two", "a=b\noffset.storage.topic=offsets\n"),
-        "connectorConfiguration": wanted["connectorConfiguration"] | {"poll.interval.ms": "100"},
+        "connectorConfiguration": source.wanted["connectorConfiguration"] | {"poll.interval.ms": "100"},
     }
     connect.faults["UpdateConnector"] = [LOST]
-    assert source.update({**wanted, what: changes[what]})["Arn"] == arn
+    assert source.update(source.but(**{what: changes[what]}))["Arn"] == arn
     (request,) = updates(connect)
     assert request.keys() == {"connectorArn", "currentVersion", what}
     assert source.deleted == []
 
 
-def test_changes_of_both_kinds_are_one_operation_after_the_other(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
-) -> None:
-    source.create(wanted)
+def test_changes_of_both_kinds_are_one_operation_after_the_other(connect: KafkaConnect, source: Stack) -> None:
+    source.create()
     both = {"capacity": provisioned(3), "plugins": [plugin(connect, "two")]}
-    source.update({**configuration(wanted, a="b"), **both})
+    source.update({**configuration(source.wanted, a="b"), **both})
     first, second = updates(connect)
     assert first.keys() - {"connectorArn", "currentVersion"} == {"capacity", "plugins", "skipHealthValidation"}
     # The intermediate configuration may fail to run, the final one must not.
@@ -54,64 +49,57 @@ def test_changes_of_both_kinds_are_one_operation_after_the_other(
     assert connect.connector(NAME)["capacity"] == provisioned(3)
 
 
-def test_the_default_worker_configuration_comes_back(connect: KafkaConnect, make: Make, wanted: dict[str, Any]) -> None:
-    sink = make(connector)
-    wanted = configuration(wanted, topics="t")
-    sink.create(wanted)
-    sink.update({key: value for key, value in wanted.items() if key != "workerConfiguration"})
+def test_the_default_worker_configuration_comes_back(connect: KafkaConnect, source: Stack) -> None:
+    sink = configuration(source.wanted, topics="t")
+    source.create(sink)
+    source.update({key: value for key, value in sink.items() if key != "workerConfiguration"})
     assert updates(connect)[0]["useDefaultWorkerConfiguration"] is True
     assert "workerConfiguration" not in connect.connector(NAME)
 
 
-def test_nothing_changed_is_nothing_done(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
-    source.create(wanted)
-    addresses = wanted["kafkaCluster"]["apacheKafkaCluster"]
+def test_nothing_changed_is_nothing_done(connect: KafkaConnect, source: Stack) -> None:
+    source.create()
+    addresses = source.wanted["kafkaCluster"]["apacheKafkaCluster"]
     addresses["bootstrapServers"] = "b-2:9098,b-1:9098"
     addresses["vpc"]["subnets"].reverse()
-    (plugin,) = wanted["plugins"]
+    (plugin,) = source.wanted["plugins"]
     plugin["customPlugin"] = dict(reversed(plugin["customPlugin"].items()))
-    source.update(wanted)
+    source.update(source.wanted)
     assert connect.called("UpdateConnector", "DeleteConnector") == []
 
 
-def test_tags_are_changed_without_touching_the_connector(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
-) -> None:
-    arn = source.create(wanted)["Arn"]
+def test_tags_are_changed_without_touching_the_connector(connect: KafkaConnect, source: Stack) -> None:
+    arn = source.create()["Arn"]
     connect.tags[arn]["aws:cloudformation:stack"] = "x"
-    source.update({**wanted, "tags": {"team": "data"}})
+    source.update({**source.wanted, "tags": {"team": "data"}})
     assert connect.tags[arn]["team"] == "data"
     assert "environment" not in connect.tags[arn]
     assert "aws:cloudformation:stack" in connect.tags[arn]
     assert updates(connect) == []
 
 
-def test_an_update_while_another_is_under_way_waits_for_it(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
-) -> None:
-    source.create(wanted)
+def test_an_update_while_another_is_under_way_waits_for_it(connect: KafkaConnect, source: Stack) -> None:
+    source.create()
     made = connect.connector(NAME)
     client("kafkaconnect").update_connector(
         connectorArn=made["connectorArn"], currentVersion=made["currentVersion"], capacity=provisioned(5)
     )
     # A manual change that fails: that isn't this update's failure.
     connect.updates = ["ROLLBACK_COMPLETE"]
-    source.update(configuration(wanted, a="b"))
-    assert_as(connect, configuration(wanted, a="b"))
+    source.update(configuration(source.wanted, a="b"))
+    assert_as(connect, configuration(source.wanted, a="b"))
     assert len(updates(connect)) == 2
 
 
 @pytest.mark.parametrize("same", [True, False])
-def test_the_operation_counts_and_not_the_state(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], same: bool
-) -> None:
-    source.create(wanted)
-    waiting = source.begin_update(configuration(wanted, a="b"))
+def test_the_operation_counts_and_not_the_state(connect: KafkaConnect, source: Stack, same: bool) -> None:
+    source.create()
+    waiting = source.begin_update(configuration(source.wanted, a="b"))
     waiting.poll()
     # The connector is running, with the old or the wanted configuration; its operation isn't finished.
     found = connect.connector(NAME)
     found["connectorState"] = "RUNNING"
-    found["connectorConfiguration"] = configuration(wanted, a="b" if same else "c")["connectorConfiguration"]
+    found["connectorConfiguration"] = configuration(source.wanted, a="b" if same else "c")["connectorConfiguration"]
     assert waiting.poll() is None
     assert len(updates(connect)) == 1
     connect.tick()
@@ -119,10 +107,10 @@ def test_the_operation_counts_and_not_the_state(
 
 
 def test_one_who_was_quicker_is_waited_for(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    connect: KafkaConnect, source: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source.create(wanted)
-    changed = configuration(wanted, a="b")
+    source.create()
+    changed = configuration(source.wanted, a="b")
 
     def slow(*arguments: Any) -> Any:
         if not updates(connect):
@@ -140,16 +128,16 @@ def test_one_who_was_quicker_is_waited_for(
     assert_as(connect, changed)
 
 
-def test_a_refused_update_is_its_reason(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
-    source.create(wanted)
+def test_a_refused_update_is_its_reason(connect: KafkaConnect, source: Stack) -> None:
+    source.create()
     connect.faults["UpdateConnector"] = ["BadRequestException"]
-    assert "UpdateConnector: BadRequestException" in failing(source.update, configuration(wanted, a="b"))
-    assert_as(connect, wanted)
+    assert "UpdateConnector: BadRequestException" in failing(source.update, configuration(source.wanted, a="b"))
+    assert_as(connect, source.wanted)
 
 
-def test_what_is_read_back_is_compared(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
-    source.create(wanted)
-    waiting = source.begin_update(configuration(wanted, a="b"))
+def test_what_is_read_back_is_compared(connect: KafkaConnect, source: Stack) -> None:
+    source.create()
+    waiting = source.begin_update(configuration(source.wanted, a="b"))
     waiting.poll()
     connect.tick()
     connect.connector(NAME)["connectorConfiguration"]["a"] = "c"
@@ -157,26 +145,24 @@ def test_what_is_read_back_is_compared(connect: KafkaConnect, source: Stack, wan
         waiting.poll()
 
 
-def test_a_paused_connector_is_changed_without_looking_at_its_health(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
-) -> None:
-    source.create(wanted)
+def test_a_paused_connector_is_changed_without_looking_at_its_health(connect: KafkaConnect, source: Stack) -> None:
+    source.create()
     connect.connector(NAME)["connectorState"] = "PAUSED"
-    source.update(configuration(wanted, a="b"))
+    source.update(configuration(source.wanted, a="b"))
     assert updates(connect)[0]["skipHealthValidation"] is True
 
 
 @pytest.mark.parametrize("gone", [True, False])
-def test_one_that_was_deleted_by_hand_or_has_failed_is_made_anew(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], *, gone: bool
+def test_one_that_was_deleted_by_hand_or_has_failed_is_made_again(
+    connect: KafkaConnect, source: Stack, *, gone: bool
 ) -> None:
-    source.create(wanted)
+    source.create()
     if gone:
         connect.connectors.clear()
     else:
         connect.connector(NAME)["connectorState"] = "FAILED"
-    source.update(configuration(wanted, a="b"))
-    assert_as(connect, configuration(wanted, a="b"))
+    source.update(configuration(source.wanted, a="b"))
+    assert_as(connect, configuration(source.wanted, a="b"))
 
 
 @pytest.mark.parametrize(
@@ -190,10 +176,10 @@ def test_one_that_was_deleted_by_hand_or_has_failed_is_made_anew(
     ids=lambda change: next(iter(change)),
 )
 def test_the_old_one_is_gone_before_the_new_one_of_its_name_comes(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], change: dict[str, Any]
+    connect: KafkaConnect, source: Stack, change: dict[str, Any]
 ) -> None:
-    arn = source.create(wanted)["Arn"]
-    data = source.update({**wanted, **change})
+    arn = source.create()["Arn"]
+    data = source.update(source.but(**change))
     assert data["Arn"] != arn
     assert connect.called("CreateConnector", "DeleteConnector") == [
         "CreateConnector",
@@ -204,47 +190,42 @@ def test_the_old_one_is_gone_before_the_new_one_of_its_name_comes(
     assert (source.physical_id, source.deleted, len(connect.connectors)) == (NAME, [], 1)
 
 
-def test_another_name_is_refused(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
-    source.create(wanted)
-    reason = failing(source.update, {**wanted, "connectorName": "other"})
+def test_another_name_is_refused(connect: KafkaConnect, source: Stack) -> None:
+    source.create()
+    reason = failing(source.update, source.but(connectorName="other"))
     assert "connectorName can't change" in reason
-    assert_as(connect, wanted)
+    assert_as(connect, source.wanted)
 
 
 @pytest.mark.parametrize("properties", ["offset.storage.topic=other\n", "a=b\n"])
-def test_a_source_keeps_the_topic_of_its_offsets(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], properties: str
-) -> None:
-    source.create(wanted)
-    changed = {**wanted, "workerConfiguration": worker("two", properties)}
+def test_a_source_keeps_the_topic_of_its_offsets(connect: KafkaConnect, source: Stack, properties: str) -> None:
+    source.create()
+    changed = source.but(workerConfiguration=worker("two", properties))
     reason = failing(source.update, changed)
     assert f"a change of workerConfiguration would lose the offsets of {NAME}, which are in offsets" in reason
     assert updates(connect) == []
 
 
-def test_a_source_without_such_a_topic_is_not_replaced(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
-) -> None:
-    wanted["workerConfiguration"] = worker("plain", "a=b\n")
-    source.create(wanted)
-    reason = failing(source.update, {**wanted, "kafkaConnectVersion": "2.7.1"})
+def test_a_source_without_such_a_topic_is_not_replaced(connect: KafkaConnect, source: Stack) -> None:
+    source.wanted["workerConfiguration"] = worker("plain", "a=b\n")
+    source.create()
+    reason = failing(source.update, source.but(kafkaConnectVersion="2.7.1"))
     assert "must set offset.storage.topic" in reason
     assert connect.called("DeleteConnector") == []
     # In place they stay where they are.
-    source.update({**wanted, "workerConfiguration": worker("plain too", "a=c\n")})
+    source.update(source.but(workerConfiguration=worker("plain too", "a=c\n")))
 
 
-def test_a_sink_is_replaced_whatever_its_worker(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
-    sink = configuration(wanted, topics="msk.datalake.cdc_events")
+def test_a_sink_is_replaced_whatever_its_worker(connect: KafkaConnect, source: Stack) -> None:
+    sink = configuration(source.wanted, topics="msk.datalake.cdc_events")
     del sink["workerConfiguration"]
     source.create(sink)
     source.update({**sink, "kafkaConnectVersion": "2.7.1"})
     assert connect.connector(NAME)["kafkaConnectVersion"] == "2.7.1"
 
 
-def test_a_name_that_only_begins_like_it_stays(connect: KafkaConnect, make: Make, wanted: dict[str, Any]) -> None:
-    source, longer = make(connector), make(connector, logical_id="Longer")
-    longer.create({**wanted, "connectorName": f"{NAME}-2"})
-    source.create(wanted)
+def test_a_name_that_only_begins_like_it_stays(connect: KafkaConnect, source: Stack) -> None:
+    source.again(logical_id="Longer").create(source.but(connectorName=f"{NAME}-2"))
+    source.create()
     source.delete()
     assert [each["connectorName"] for each in connect.connectors.values()] == [f"{NAME}-2"]

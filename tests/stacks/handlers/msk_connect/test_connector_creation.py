@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from stacks.handlers import connector
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing
 from tests.stacks.handlers.msk_connect.requests import (
     LOG_GROUP,
     NAME,
-    Make,
     assert_as,
     configuration,
     log,
@@ -20,21 +18,21 @@ from tests.stacks.handlers.msk_connect.requests import (
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
 
 
-def test_it_is_made_as_asked_for(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
-    data = source.create(wanted)
+def test_it_is_made_as_asked_for(connect: KafkaConnect, source: Stack) -> None:
+    data = source.create()
     (arn,) = connect.connectors
     made = connect.connector(NAME)
     assert source.physical_id == NAME
     assert data == {"Name": NAME, "Arn": arn, "Version": made["currentVersion"]}
-    assert made["connectorConfiguration"] == wanted["connectorConfiguration"]
+    assert made["connectorConfiguration"] == source.wanted["connectorConfiguration"]
     assert made["plugins"][0]["customPlugin"]["revision"] == 1
     assert connect.tags[arn]["environment"] == "dev"
     assert connect.called("CreateConnector") == ["CreateConnector"]
 
 
-def test_a_request_that_aws_refuses_is_its_reason(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
-    wanted["plugins"][0]["customPlugin"]["customPluginArn"] += "x"
-    assert "CreateConnector: BadRequestException: The custom plugin is not ACTIVE." in failing(source.create, wanted)
+def test_a_request_that_aws_refuses_is_its_reason(connect: KafkaConnect, source: Stack) -> None:
+    source.wanted["plugins"][0]["customPlugin"]["customPluginArn"] += "x"
+    assert "CreateConnector: BadRequestException: The custom plugin is not ACTIVE." in failing(source.create)
     assert connect.connectors == {}
 
 
@@ -47,29 +45,26 @@ def test_a_request_that_aws_refuses_is_its_reason(connect: KafkaConnect, source:
         ({"tags": {"cdc-lake-owner": "me"}}, "the tag cdc-lake-owner is the handlers' own"),
     ],
 )
-def test_a_wrong_request_is_refused_by_its_name(
-    source: Stack, wanted: dict[str, Any], changes: dict[str, Any], reason: str
-) -> None:
-    assert reason in failing(source.create, {**wanted, **changes})
+def test_a_wrong_request_is_refused_by_its_name(source: Stack, changes: dict[str, Any], reason: str) -> None:
+    assert reason in failing(source.create, source.but(**changes))
 
 
-def test_a_stranger_who_is_quicker_keeps_the_name(connect: KafkaConnect, make: Make, wanted: dict[str, Any]) -> None:
-    make(connector, name="another").create(wanted)
+def test_a_stranger_who_is_quicker_keeps_the_name(connect: KafkaConnect, source: Stack) -> None:
+    source.again(name="another").create()
     before = copy.deepcopy(connect.connectors)
-    source = make(connector)
     # The check before the creation doesn't see it yet.
-    connect.clock, connect.list_lag = source.world.clock, 60
+    connect.list_lag = 60
     for arn in connect.connectors:
         connect.born[arn] = source.world.clock.seconds
-    assert "isn't this resource's" in failing(source.create, wanted)
+    assert "isn't this resource's" in failing(source.create)
     assert connect.called("CreateConnector") == ["CreateConnector"] * 3
     assert connect.connectors == before
 
 
 def test_one_that_is_deleted_by_hand_while_it_is_created_is_not_made_again(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
+    connect: KafkaConnect, source: Stack
 ) -> None:
-    waiting = source.begin_create(wanted)
+    waiting = source.begin_create()
     waiting.poll()
     connect.connectors.clear()
     with pytest.raises(DeploymentError, match="was deleted while it was created"):
@@ -77,14 +72,12 @@ def test_one_that_is_deleted_by_hand_while_it_is_created_is_not_made_again(
 
 
 @pytest.mark.usefixtures("aws")
-def test_one_that_fails_says_why_and_leaves_nothing(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
-) -> None:
+def test_one_that_fails_says_why_and_leaves_nothing(connect: KafkaConnect, source: Stack) -> None:
     log(f"{NAME}-8f1", "INFO starting", "ERROR password=hunter2", "INFO stopping", "Caused by: no pg_hba.conf entry")
     log(f"{NAME}-old", "ERROR long ago", at=1_795_000_000_000)
     log("another-connector", "ERROR not mine", at=1_795_240_900_000)
     connect.creations = ["FAILED"]
-    reason = failing(source.create, wanted)
+    reason = failing(source.create)
     assert f"the connector {NAME} FAILED: UnknownError.Unknown: The last operation failed." in reason
     assert reason.endswith(f"last lines of {LOG_GROUP}:\nERROR password=[hidden]\nCaused by: no pg_hba.conf entry")
     assert connect.connectors == {}
@@ -92,10 +85,10 @@ def test_one_that_fails_says_why_and_leaves_nothing(
 
 
 @pytest.mark.usefixtures("aws")
-def test_a_long_log_fits_into_the_answer(connect: KafkaConnect, source: Stack, wanted: dict[str, Any]) -> None:
+def test_a_long_log_fits_into_the_answer(connect: KafkaConnect, source: Stack) -> None:
     log(f"{NAME}-8f1", *[f'ERROR {number} "{"ü" * 1_000}"' for number in range(300)])
     connect.creations = ["FAILED"]
-    reason = failing(source.create, wanted)
+    reason = failing(source.create)
     assert reason.startswith(f"the connector {NAME} FAILED")
     assert "ERROR 299" in reason
 
@@ -109,10 +102,10 @@ def test_a_long_log_fits_into_the_answer(connect: KafkaConnect, source: Stack, w
     ],
 )
 def test_a_log_that_cannot_be_read_does_not_hide_the_failure(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], delivery: dict[str, Any], reason: str
+    connect: KafkaConnect, source: Stack, delivery: dict[str, Any], reason: str
 ) -> None:
     connect.creations = ["FAILED"]
-    text = failing(source.create, {**wanted, "logDelivery": {"workerLogDelivery": delivery}})
+    text = failing(source.create, {**source.wanted, "logDelivery": {"workerLogDelivery": delivery}})
     assert "The last operation failed." in text
     assert reason in text
 
@@ -120,26 +113,24 @@ def test_a_log_that_cannot_be_read_does_not_hide_the_failure(
 @pytest.mark.usefixtures("aws")
 @pytest.mark.parametrize("ending", ["ROLLBACK_COMPLETE", "UPDATE_FAILED", "ROLLBACK_FAILED"])
 def test_an_update_that_msk_connect_rolls_back_ends_where_it_began(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any], ending: str
+    connect: KafkaConnect, source: Stack, ending: str
 ) -> None:
-    source.create(wanted)
+    source.create()
     log(f"{NAME}-8f1", "ERROR no such setting")
     connect.updates = [ending]
-    reason = failing(source.update, configuration(wanted, a="b"))
+    reason = failing(source.update, configuration(source.wanted, a="b"))
     assert f"UPDATE_CONNECTOR_CONFIGURATION of {NAME} ended in {ending}: HealthCheckFailed: Tasks" in reason
     assert reason.endswith("ERROR no such setting")
-    assert_as(connect, wanted)
+    assert_as(connect, source.wanted)
     assert source.deleted == []
 
 
 @pytest.mark.usefixtures("aws")
-def test_a_second_operation_that_fails_takes_the_first_back(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
-) -> None:
-    source.create(wanted)
+def test_a_second_operation_that_fails_takes_the_first_back(connect: KafkaConnect, source: Stack) -> None:
+    source.create()
     connect.updates = ["UPDATE_COMPLETE", "ROLLBACK_COMPLETE"]
-    failing(source.update, {**configuration(wanted, a="b"), "capacity": provisioned(4)})
-    assert_as(connect, wanted)
+    failing(source.update, {**configuration(source.wanted, a="b"), "capacity": provisioned(4)})
+    assert_as(connect, source.wanted)
     assert [set(each) & {"capacity", "connectorConfiguration"} for each in updates(connect)] == [
         {"capacity"},
         {"connectorConfiguration"},
@@ -148,11 +139,9 @@ def test_a_second_operation_that_fails_takes_the_first_back(
 
 
 @pytest.mark.usefixtures("aws")
-def test_a_new_one_that_fails_is_replaced_by_the_old(
-    connect: KafkaConnect, source: Stack, wanted: dict[str, Any]
-) -> None:
-    source.create(wanted)
+def test_a_new_one_that_fails_is_replaced_by_the_old(connect: KafkaConnect, source: Stack) -> None:
+    source.create()
     connect.creations = ["FAILED"]
-    reason = failing(source.update, {**wanted, "kafkaConnectVersion": "2.7.1"})
+    reason = failing(source.update, source.but(kafkaConnectVersion="2.7.1"))
     assert f"the connector {NAME} FAILED" in reason
-    assert_as(connect, wanted)
+    assert_as(connect, source.wanted)

@@ -19,187 +19,137 @@ def assert_gone(stack: Stack, connect: KafkaConnect) -> None:
     assert connect.connectors == {}
 
 
-def test_a_creation_that_never_ends_is_given_up_and_deleted(
-    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
-) -> None:
+def test_a_creation_that_never_ends_is_given_up_and_deleted(stack: Stack, connect: KafkaConnect) -> None:
     connect.creation_ticks = 70 * 60 // 30
-    assert f"gave up waiting: the connector {NAME} is CREATING" in failing(stack.create, wanted)
+    assert f"gave up waiting: the connector {NAME} is CREATING" in failing(stack.create)
     assert_gone(stack, connect)
 
 
-def test_a_leftover_of_the_same_stack_is_taken_over(
-    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
-) -> None:
+def test_a_leftover_of_the_same_stack_is_taken_over(stack: Stack, connect: KafkaConnect) -> None:
     """One that a retained, or forcibly deleted, stack left behind."""
-    stack.create(wanted)
+    stack.create()
     again = stack.again()
-    changed = configuration(wanted, a="b")
+    changed = configuration(stack.wanted, a="b")
     again.create(changed)
     assert_as(connect, changed)
     assert connect.called("CreateConnector") == ["CreateConnector"]
 
 
-def test_a_leftover_that_failed_is_made_anew(stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]) -> None:
-    stack.create(wanted)
+def test_a_leftover_that_failed_is_made_again(stack: Stack, connect: KafkaConnect) -> None:
+    stack.create()
     connect.connector(NAME)["connectorState"] = "FAILED"
-    stack.again().create(wanted)
-    assert_as(connect, wanted)
+    stack.again().create()
+    assert_as(connect, stack.wanted)
 
 
-def test_a_name_in_use_that_nothing_has_is_said(stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]) -> None:
+def test_a_name_in_use_that_nothing_has_is_waited_for_and_said(stack: Stack, connect: KafkaConnect) -> None:
     connect.faults["CreateConnector"] = ["ConflictException"] * 200
-    reason = failing(stack.create, wanted)
+    reason = failing(stack.create)
     assert f"the connector {NAME} isn't listed, but its name is in use" in reason
     assert "deleted while" not in reason
-
-
-def test_a_name_that_gets_free_late_is_taken_then(stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]) -> None:
     connect.faults["CreateConnector"] = ["ConflictException"] * 5
-    stack.create(wanted)
-    assert_as(connect, wanted)
+    stack.create()
+    assert_as(connect, stack.wanted)
 
 
 @pytest.mark.parametrize("fault", [LOST, DEATH])
-def test_a_replacement_whose_deletion_ends_unknown_converges(
-    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any], fault: str
-) -> None:
-    stack.create(wanted)
-    changed = {**configuration(wanted, a="b"), "capacity": provisioned(3), "kafkaConnectVersion": "2.7.1"}
+def test_a_replacement_whose_deletion_ends_unknown_converges(stack: Stack, connect: KafkaConnect, fault: str) -> None:
+    stack.create()
+    changed = {**configuration(stack.wanted, a="b"), "capacity": provisioned(3), "kafkaConnectVersion": "2.7.1"}
     connect.faults["DeleteConnector"] = [fault]
     assert succeeds(stack.update, changed) is (fault == LOST)
     stack.world.drain()
-    assert_as(connect, changed if fault == LOST else wanted)
+    assert_as(connect, changed if fault == LOST else stack.wanted)
     stack.delete()
     assert_gone(stack, connect)
 
 
-@pytest.mark.parametrize("field", ["networkType", "s3 log"])
-def test_an_optional_property_that_is_left_out_is_gone(
-    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any], field: str
-) -> None:
-    more = {**wanted, "networkType": "DUAL"}
-    if field == "s3 log":
-        logs = {**wanted["logDelivery"]["workerLogDelivery"], "s3": {"enabled": True, "bucket": "logs"}}
-        more = {**wanted, "logDelivery": {"workerLogDelivery": logs}}
-    stack.create(more)
-    stack.update(wanted)
-    assert connect.called("CreateConnector") == ["CreateConnector"] * 2
-    assert "networkType" not in connect.connector(NAME)
-    assert "s3" not in connect.connector(NAME)["logDelivery"]["workerLogDelivery"]
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({"networkType": "DUAL"}, id="network type"),
+        pytest.param({"logDelivery": {"workerLogDelivery": {"s3": {"enabled": True, "bucket": "logs"}}}}, id="S3 log"),
+        pytest.param({"connectorConfiguration": {"a": "b"}}, id="a key of the configuration"),
+    ],
+)
+def test_what_is_left_out_is_gone(stack: Stack, connect: KafkaConnect, more: dict[str, Any]) -> None:
+    stack.create(stack.but(**more))
+    stack.update(stack.wanted)
+    assert_as(connect, stack.wanted)
+    found = connect.connector(NAME)
+    assert "networkType" not in found
+    assert found["logDelivery"] == stack.wanted["logDelivery"]
 
 
-def test_a_key_that_is_left_out_of_the_configuration_is_gone(
-    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
-) -> None:
-    stack.create(configuration(wanted, a="b"))
-    stack.update(wanted)
-    assert_as(connect, wanted)
-
-
-def test_what_the_service_adds_or_writes_its_own_way_is_no_change(
-    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
-) -> None:
+def test_what_the_service_adds_or_writes_its_own_way_is_no_change(stack: Stack, connect: KafkaConnect) -> None:
     connect.additions = {
         "kafkaConnectVersion": "3.7.1",
-        "connectorConfiguration": {**wanted["connectorConfiguration"], "added.by.aws": "true"},
+        "connectorConfiguration": {**stack.wanted["connectorConfiguration"], "added.by.aws": "true"},
     }
-    stack.create(wanted)
-    stack.update({**wanted, "tags": {"team": "data"}})
+    stack.create()
+    stack.update({**stack.wanted, "tags": {"team": "data"}})
     assert connect.called("UpdateConnector", "DeleteConnector") == []
     connect.additions["connectorConfiguration"] = connect.additions["connectorConfiguration"] | {"by.hand": "1"}
-    stack.update(wanted)
+    stack.update(stack.wanted)
     assert len(updates(connect)) == 1
 
 
 @pytest.mark.parametrize("fault", [LOST, "TooManyRequestsException", "InternalServerErrorException"])
 @pytest.mark.parametrize("lag", [0, 120])
-def test_a_deletion_whose_answer_got_lost_is_one(
-    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any], fault: str, lag: int
-) -> None:
+def test_a_deletion_whose_answer_got_lost_is_one(stack: Stack, connect: KafkaConnect, fault: str, lag: int) -> None:
     connect.list_lag = lag
-    stack.create(wanted)
+    stack.create()
     connect.faults["DeleteConnector"] = [fault, fault]
     stack.delete()
     assert_gone(stack, connect)
 
 
-def test_a_deletion_that_is_refused_for_a_while_is_asked_for_again(
-    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
-) -> None:
-    stack.create(wanted)
-    connect.faults["DeleteConnector"] = ["BadRequestException"] * 3
-    stack.delete()
-    assert_gone(stack, connect)
-
-
-def test_a_deletion_that_stays_refused_says_so(stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]) -> None:
-    stack.create(wanted)
+def test_a_deletion_that_is_refused_is_asked_for_again_for_minutes(stack: Stack, connect: KafkaConnect) -> None:
+    stack.create()
     connect.faults["DeleteConnector"] = ["BadRequestException"] * 100
     began = stack.world.clock.seconds
     with pytest.raises(DeploymentError, match=f"the connector {NAME}, which is RUNNING, can't be deleted: BadRequest"):
         stack.delete()
     assert stack.world.clock.seconds - began <= resource.REFUSED_SECONDS + 120
-    del connect.faults["DeleteConnector"]
+    connect.faults["DeleteConnector"] = ["BadRequestException"] * 3
     stack.delete()
+    assert_gone(stack, connect)
 
 
-def test_the_same_connector_comes_back_after_hours(stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]) -> None:
+def test_the_same_connector_comes_back_after_hours(stack: Stack, connect: KafkaConnect) -> None:
     connect.list_lag = 280
-    stack.create(wanted)
+    stack.create()
     worker_configurations, plugins = dict(connect.worker_configurations), dict(connect.plugins)
     connect.calls.clear()
     stack.delete()
     assert_gone(stack, connect)
     assert {call for call in connect.calls if not call.startswith(READING)} == {"DeleteConnector"}
     stack.world.run(3 * 3_600)
-    stack.create(wanted)
-    assert_as(connect, wanted)
+    stack.create()
+    assert_as(connect, stack.wanted)
     # Where the offsets' topic is named, and what runs.
     assert connect.connector(NAME)["workerConfiguration"]["workerConfigurationArn"] in worker_configurations
     assert (dict(connect.worker_configurations), dict(connect.plugins)) == (worker_configurations, plugins)
 
 
-def test_a_connector_that_could_not_be_deleted_is_taken_over_as_it_is(
-    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
-) -> None:
+def test_a_connector_that_could_not_be_deleted_is_taken_over_as_it_is(stack: Stack, connect: KafkaConnect) -> None:
     """CloudFormation abandons a deletion after three attempts, and the update of the pause counts as complete."""
-    stack.create(wanted)
+    stack.create()
     connect.faults["DeleteConnector"] = ["BadRequestException"] * 1_000
     for _ in range(3):
         with pytest.raises(DeploymentError):
             stack.delete()
     connect.faults.clear()
     connect.calls.clear()
-    stack.create(wanted)
-    assert_as(connect, wanted)
+    stack.create()
+    assert_as(connect, stack.wanted)
     assert "CreateConnector" not in connect.calls
 
 
-def test_a_construct_is_not_renamed_and_changed_at_once(
-    stack: Stack, connect: KafkaConnect, wanted: dict[str, Any]
-) -> None:
-    stack.create(wanted)
-    reason = failing(stack.renamed().create, configuration(wanted, a="b"))
+def test_a_construct_is_not_renamed_and_changed_at_once(stack: Stack, connect: KafkaConnect) -> None:
+    stack.create()
+    reason = failing(stack.renamed().create, configuration(stack.wanted, a="b"))
     assert f"the connector {NAME}, which is RUNNING, is dev-cdc-lake-connectors/Source's" in reason
     assert "connectorConfiguration (a)" in reason
-    assert_as(connect, wanted)
-    stack.update(configuration(wanted, a="c"))
-
-
-@pytest.mark.parametrize(
-    "operation", ["ListConnectors", "DescribeConnector", "ListTagsForResource", "TagResource", "CreateConnector"]
-)
-def test_throttling_is_waited_out(stack: Stack, connect: KafkaConnect, wanted: dict[str, Any], operation: str) -> None:
-    changed = {**configuration(wanted, a="b"), "capacity": provisioned(3)}
-
-    def throttle() -> None:
-        connect.throttled_until[operation] = stack.world.clock.seconds + 150
-
-    throttle()
-    stack.create(wanted)
-    throttle()
-    stack.update(changed)
-    assert_as(connect, changed)
-    throttle()
-    stack.delete()
-    assert_gone(stack, connect)
+    assert_as(connect, stack.wanted)
+    stack.update(configuration(stack.wanted, a="c"))

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 
 from plugins.releases.archive import RESOURCES_JAR
 from stacks.handlers import connector_plugin
-from tests.plugins.releases.server import Server, body, serving, status
+from tests.plugins.releases.server import Answer, Server, body, serving, status
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, World, failing
 from tests.stacks.handlers.msk_connect.requests import (
@@ -28,6 +28,11 @@ from tests.stacks.handlers.msk_connect.service import KafkaConnect
 from tests.stacks.handlers.provider_framework import LambdaDeathError
 
 ONE = RELEASES["one"]
+OTHER = b"x" * len(ONE)
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 @pytest.fixture
@@ -38,13 +43,19 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def plugin(world: World, aws: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:  # noqa: ARG001
+def plugin(
+    world: World,
+    aws: None,  # noqa: ARG001
+    server: Server,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Stack:
     make_bucket()
     client("s3").put_object(Bucket=BUCKET, Key=f"plugins/{PLUGIN}-other.zip", Body=b"another's")
     # Files left on disk by a handler would fill Lambda's.
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("plugins.releases.download.WAITS_SECONDS", ())
-    return Stack(world, connector_plugin)
+    return Stack(world, connector_plugin, wanted=plugin_request(server, "one"))
 
 
 OTHERS = f"plugins/{PLUGIN}-other.zip"
@@ -66,7 +77,7 @@ def test_one_zip_of_all_jars_becomes_the_plugin(
     content = kept["Body"].read()
     with zipfile.ZipFile(io.BytesIO(content)) as packed:
         assert packed.namelist() == ["one.jar", "provider.jar"]
-    assert kept["Metadata"]["sha256"] == hashlib.sha256(content).hexdigest()
+    assert kept["Metadata"]["sha256"] == sha256(content)
     name = plugin.physical_id
     assert name is not None
     assert data == {"Name": name, "Arn": made["customPluginArn"], "Revision": 1, "Key": f"plugins/{name}.zip"}
@@ -79,49 +90,57 @@ def test_one_zip_of_all_jars_becomes_the_plugin(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_resources_are_in_the_plugin_and_changed_ones_make_a_new_one(plugin: Stack, server: Server) -> None:
-    old = plugin.create(plugin_request(server, "one", resources={"rds-ca.pem": "old"}))
+def test_resources_are_in_the_plugin_and_changed_ones_make_a_new_one(plugin: Stack) -> None:
+    old = plugin.create(plugin.but(resources={"rds-ca.pem": "old"}))
     kept = client("s3").get_object(Bucket=BUCKET, Key=old["Key"])["Body"].read()
     with zipfile.ZipFile(io.BytesIO(kept)) as packed:
         assert packed.namelist() == [RESOURCES_JAR, "one.jar"]
-    assert plugin.update(plugin_request(server, "one", resources={"rds-ca.pem": "new"}))["Arn"] != old["Arn"]
+    assert plugin.update(plugin.but(resources={"rds-ca.pem": "new"}))["Arn"] != old["Arn"]
 
 
 def test_a_missing_object_that_s3_will_not_talk_about_is_uploaded(
-    plugin: Stack, server: Server, monkeypatch: pytest.MonkeyPatch
+    plugin: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def forbidden(**_: str) -> None:
         raise ClientError({"Error": {"Code": "403", "Message": "Forbidden"}}, "HeadObject")
 
     monkeypatch.setattr(client("s3"), "head_object", forbidden)
-    data = plugin.create(plugin_request(server, "one"))
+    data = plugin.create()
     assert stored() == {OTHERS, data["Key"]}
 
 
-def test_a_wrong_checksum_shows_both_and_leaves_nothing(
-    connect: KafkaConnect, plugin: Stack, server: Server, tmp_path: Path
+@pytest.mark.parametrize(
+    ("answer", "end", "fault", "said"),
+    [
+        pytest.param(body(OTHER), None, None, (sha256(ONE), sha256(OTHER)), id="another checksum"),
+        pytest.param(status(404), None, None, ("/one.zip: HTTP 404 Not Found",), id="no such release"),
+        pytest.param(body(ONE), "CREATE_FAILED", None, ("InvalidZip: The ZIP file can't be read.",), id="unreadable"),
+        pytest.param(body(ONE), None, "BadRequestException", ("CreateCustomPlugin: BadRequest",), id="refused"),
+    ],
+)
+def test_what_makes_no_plugin_says_why_and_leaves_nothing(
+    connect: KafkaConnect,
+    plugin: Stack,
+    server: Server,
+    tmp_path: Path,
+    answer: Answer,
+    end: str | None,
+    fault: str | None,
+    said: tuple[str, ...],
 ) -> None:
-    server.answers["/one.zip"] = [body(b"x" * len(ONE))]
+    server.answers["/one.zip"] = [answer]
+    connect.plugin_creations = [end] if end else []
+    connect.faults["CreateCustomPlugin"] = [fault] if fault else []
     reason = failing(plugin.create, plugin_request(server, "provider", "one"))
-    assert hashlib.sha256(ONE).hexdigest() in reason
-    assert hashlib.sha256(b"x" * len(ONE)).hexdigest() in reason
-    assert connect.plugins == {}
-    assert stored() == {OTHERS}
+    assert [each for each in said if each not in reason] == []
+    assert_gone(plugin, connect)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_not_pinned_is_refused_with_what_to_do(connect: KafkaConnect, plugin: Stack, server: Server) -> None:
-    wanted = plugin_request(server, "one")
-    wanted["releases"][0]["sha256"] = ""
-    assert failing(plugin.create, wanted) == "one.zip has no checksum: run `./lake dev lock plugins` and deploy again"
+def test_what_is_not_pinned_is_refused_with_what_to_do(plugin: Stack, server: Server) -> None:
+    plugin.wanted["releases"][0]["sha256"] = ""
+    assert failing(plugin.create) == "one.zip has no checksum: run `./lake dev lock plugins` and deploy again"
     assert server.requested == []
-    assert connect.plugins == {}
-
-
-def test_a_release_that_cannot_be_brought_is_the_reason(connect: KafkaConnect, plugin: Stack, server: Server) -> None:
-    server.answers["/one.zip"] = [status(404)]
-    assert failing(plugin.create, plugin_request(server, "one")).endswith("/one.zip: HTTP 404 Not Found")
-    assert connect.plugins == {}
 
 
 @pytest.mark.parametrize(
@@ -136,16 +155,12 @@ def test_a_release_that_cannot_be_brought_is_the_reason(connect: KafkaConnect, p
         ({"bucket": "gone"}, "NoSuchBucket"),
     ],
 )
-def test_a_wrong_request_is_refused_by_its_name(
-    plugin: Stack, server: Server, changes: dict[str, Any], reason: str
-) -> None:
-    assert reason in failing(plugin.create, plugin_request(server, "one", **changes))
+def test_a_wrong_request_is_refused_by_its_name(plugin: Stack, changes: dict[str, Any], reason: str) -> None:
+    assert reason in failing(plugin.create, plugin.but(**changes))
 
 
-def test_an_old_plugin_waits_for_the_connector_that_still_uses_it(
-    connect: KafkaConnect, plugin: Stack, server: Server
-) -> None:
-    arn = plugin.create(plugin_request(server, "one"))["Arn"]
+def test_an_old_plugin_waits_for_the_connector_that_still_uses_it(connect: KafkaConnect, plugin: Stack) -> None:
+    arn = plugin.create()["Arn"]
     use(connect, arn)
     waiting = plugin.send("Delete")
     assert waiting.poll() is None
@@ -155,10 +170,8 @@ def test_an_old_plugin_waits_for_the_connector_that_still_uses_it(
     assert stored() == {OTHERS}
 
 
-def test_a_plugin_that_stays_in_use_is_left_with_the_connectors_name(
-    connect: KafkaConnect, plugin: Stack, server: Server
-) -> None:
-    data = plugin.create(plugin_request(server, "one"))
+def test_a_plugin_that_stays_in_use_is_left_with_the_connectors_name(connect: KafkaConnect, plugin: Stack) -> None:
+    data = plugin.create()
     use(connect, data["Arn"])
     with pytest.raises(DeploymentError, match="is still used by someone: change or delete that connector"):
         plugin.delete()
@@ -166,20 +179,10 @@ def test_a_plugin_that_stays_in_use_is_left_with_the_connectors_name(
     assert stored() == {OTHERS, data["Key"]}
 
 
-def test_a_plugin_that_msk_connect_cannot_read_leaves_nothing(
-    connect: KafkaConnect, plugin: Stack, server: Server
-) -> None:
-    connect.plugin_creations = ["CREATE_FAILED"]
-    reason = failing(plugin.create, plugin_request(server, "one"))
-    assert reason.endswith("InvalidZip: The ZIP file can't be read.")
-    assert connect.plugins == {}
-    assert stored() == {OTHERS}
-
-
 def test_an_update_that_fails_cleans_up_though_cloudformation_may_not(
     connect: KafkaConnect, plugin: Stack, server: Server
 ) -> None:
-    old = plugin.create(plugin_request(server, "one"))
+    old = plugin.create()
     connect.plugin_creations = ["CREATE_FAILED"]
     waiting = plugin.begin_update(plugin_request(server, "two"))
     waiting.poll()
@@ -192,7 +195,7 @@ def test_an_update_that_fails_cleans_up_though_cloudformation_may_not(
 
 
 def test_an_update_that_another_resource_fails_goes_back(connect: KafkaConnect, plugin: Stack, server: Server) -> None:
-    old = plugin.create(plugin_request(server, "one"))
+    old = plugin.create()
     before = plugin.properties
     new = plugin.take(plugin.world.finish(plugin.begin_update(plugin_request(server, "two"))))
     assert plugin.roll_back(before) == old
@@ -200,13 +203,11 @@ def test_an_update_that_another_resource_fails_goes_back(connect: KafkaConnect, 
     assert list(connect.plugins) == [old["Arn"]]
 
 
-def test_content_that_is_still_being_deleted_is_waited_for(
-    connect: KafkaConnect, plugin: Stack, server: Server
-) -> None:
-    old = plugin.create(plugin_request(server, "one"))
+def test_content_that_is_still_being_deleted_is_waited_for(connect: KafkaConnect, plugin: Stack) -> None:
+    old = plugin.create()
     plugin.send("Delete").poll()
     plugin.world.clock.seconds += 30
-    new = plugin.create(plugin_request(server, "one"))
+    new = plugin.create()
     assert (new["Name"], list(connect.plugins)) == (old["Name"], [new["Arn"]])
     assert new["Arn"] != old["Arn"]
 
@@ -215,10 +216,10 @@ def test_the_same_content_stays_the_same_plugin_and_needs_no_download(
     connect: KafkaConnect, plugin: Stack, server: Server
 ) -> None:
     """A rollback, or a change of tags alone, must not depend on an external server."""
-    old = plugin.create(plugin_request(server, "one"))
+    old = plugin.create()
     server.answers.clear()
     asked = len(server.requested)
-    assert plugin.update(plugin_request(server, "one", tags={"team": "data"})) == old
+    assert plugin.update(plugin.but(tags={"team": "data"})) == old
     assert len(server.requested) == asked
     assert connect.tags[old["Arn"]]["team"] == "data"
     assert "a" not in connect.tags[old["Arn"]]
@@ -227,33 +228,27 @@ def test_the_same_content_stays_the_same_plugin_and_needs_no_download(
 
 def test_a_server_that_is_out_of_reach_for_minutes_is_waited_for(plugin: Stack, server: Server) -> None:
     server.answers["/one.zip"] = [status(503), status(503), body(ONE)]
-    plugin.create(plugin_request(server, "one"))
+    plugin.create()
     server.answers["/two.zip"] = [status(503)] * 40
     began = plugin.world.clock.seconds
     assert "HTTP 503" in failing(plugin.update, plugin_request(server, "two"))
     assert plugin.world.clock.seconds - began < connector_plugin.UNREACHABLE_SECONDS + 180
 
 
-def test_a_plugin_that_is_refused_leaves_no_zip(connect: KafkaConnect, plugin: Stack, server: Server) -> None:
-    connect.faults["CreateCustomPlugin"] = ["BadRequestException"]
-    assert "CreateCustomPlugin: BadRequestException" in failing(plugin.create, plugin_request(server, "one"))
-    assert stored() == {OTHERS}
-
-
 def test_a_plugin_of_another_format_is_another_plugin(
-    connect: KafkaConnect, plugin: Stack, server: Server, monkeypatch: pytest.MonkeyPatch
+    connect: KafkaConnect, plugin: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old = plugin.create(plugin_request(server, "one"))
+    old = plugin.create()
     monkeypatch.setattr(connector_plugin, "FORMAT", 2)
-    new = plugin.update(plugin_request(server, "one"))
+    new = plugin.update(plugin.wanted)
     # The old one's Delete has the same request, which means another name by now.
     assert plugin.deleted == [old["Name"]]
     assert list(connect.plugins) == [new["Arn"]]
     assert stored() == {OTHERS, new["Key"]}
 
 
-def test_deleted_twice_or_by_hand_is_nothing_to_do(connect: KafkaConnect, plugin: Stack, server: Server) -> None:
-    key = plugin.create(plugin_request(server, "one"))["Key"]
+def test_deleted_twice_or_by_hand_is_nothing_to_do(connect: KafkaConnect, plugin: Stack) -> None:
+    key = plugin.create()["Key"]
     client("s3").put_object(Bucket=BUCKET, Key=f"{key}.note", Body=b"somebody's")
     connect.plugins.clear()
     plugin.delete()
@@ -268,36 +263,12 @@ def test_deleted_twice_or_by_hand_is_nothing_to_do(connect: KafkaConnect, plugin
 
 
 def use(connect: KafkaConnect, plugin_arn: str) -> None:
-    client("kafkaconnect").create_connector(
-        connectorName="someone",
-        kafkaConnectVersion="3.7.x",
-        capacity={"provisionedCapacity": {"mcuCount": 1, "workerCount": 1}},
-        connectorConfiguration={},
-        plugins=[{"customPlugin": {"customPluginArn": plugin_arn, "revision": 1}}],
-        serviceExecutionRoleArn="arn",
-        kafkaCluster={"apacheKafkaCluster": {"bootstrapServers": "b", "vpc": {"subnets": ["s"]}}},
-        kafkaClusterClientAuthentication={"authenticationType": "IAM"},
-        kafkaClusterEncryptionInTransit={"encryptionType": "TLS"},
-    )
-    connect.tick()
-
-
-@pytest.mark.parametrize("operation", ["ListCustomPlugins", "ListTagsForResource", "CreateCustomPlugin"])
-def test_throttling_is_waited_out(plugin: Stack, connect: KafkaConnect, server: Server, operation: str) -> None:
-    def throttle() -> None:
-        connect.throttled_until[operation] = plugin.world.clock.seconds + 300
-
-    throttle()
-    plugin.create(plugin_request(server, "one"))
-    throttle()
-    plugin.update(plugin_request(server, "two"))
-    throttle()
-    plugin.delete()
-    assert_gone(plugin, connect)
+    plugins = [{"customPlugin": {"customPluginArn": plugin_arn, "revision": 1}}]
+    connect.connectors["arn"] = {"connectorName": "someone", "connectorState": "RUNNING", "plugins": plugins}
 
 
 def test_a_function_that_dies_while_it_uploads_leaves_nothing(
-    plugin: Stack, connect: KafkaConnect, server: Server, monkeypatch: pytest.MonkeyPatch
+    plugin: Stack, connect: KafkaConnect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upload, lost = client("s3").upload_file, [True]
 
@@ -307,17 +278,17 @@ def test_a_function_that_dies_while_it_uploads_leaves_nothing(
             raise LambdaDeathError
 
     monkeypatch.setattr(client("s3"), "upload_file", dying)
-    failing(plugin.create, plugin_request(server, "one"))
+    failing(plugin.create)
     monkeypatch.undo()
     assert_gone(plugin, connect)
 
 
-def test_a_plugin_that_failed_before_is_made_anew(plugin: Stack, connect: KafkaConnect, server: Server) -> None:
+def test_a_plugin_that_failed_before_is_made_again(plugin: Stack, connect: KafkaConnect) -> None:
     connect.plugin_creations = ["CREATE_FAILED"]
-    plugin.begin_create(plugin_request(server, "one"))
+    plugin.begin_create()
     plugin.world.run(30)
     plugin.world.waiters.clear()
     plugin.world.run(600)
     again = plugin.again()
-    data = again.create(plugin_request(server, "one"))
+    data = again.create()
     assert stored() == {OTHERS, data["Key"]}

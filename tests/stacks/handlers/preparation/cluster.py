@@ -56,7 +56,7 @@ SLOT = "cdc_orders"
 ROWS = "SELECT count(*) FROM datalake.cdc_events"
 
 
-def request(database: ConnectionParameters, **changes: Any) -> dict[str, Any]:
+def request(database: ConnectionParameters) -> dict[str, Any]:
     return {
         "clusterIdentifier": CLUSTER,
         "masterSecret": "master",
@@ -65,7 +65,20 @@ def request(database: ConnectionParameters, **changes: Any) -> dict[str, Any]:
         "slot": SLOT,
         "sampleData": True,
         "sampleScale": 1,
-        **changes,
+    }
+
+
+def server_request(database: ConnectionParameters, port: int, authority: Authority, **more: Any) -> dict[str, Any]:
+    """What the requests for an outside server share."""
+    return {
+        "host": "localhost",
+        "port": port,
+        "sslmode": "verify-full",
+        "certificate": authority.root,
+        "ownerSecretArn": "owner",
+        "database": database["dbname"],
+        "sqlHash": "0",
+        **more,
     }
 
 
@@ -79,6 +92,16 @@ def log_in_as(secrets: Any, database: ConnectionParameters, **changes: Any) -> N
     """Put this login into the master's secret."""
     values = {**database, "username": database["user"], "engine": "postgres", **changes}
     secrets.put_secret_value(SecretId="master", SecretString=json.dumps(values))
+
+
+@contextlib.contextmanager
+def superuser(database: ConnectionParameters, name: str, password: str) -> Iterator[None]:
+    execute(database, f"CREATE ROLE {name} SUPERUSER LOGIN PASSWORD '{password}'")
+    try:
+        yield
+    finally:
+        for statement in (f"REASSIGN OWNED BY {name} TO postgres", f"DROP OWNED BY {name}", f"DROP ROLE {name}"):
+            execute(database, statement)
 
 
 def slot_exists(database: ConnectionParameters, name: str = SLOT) -> bool:

@@ -9,20 +9,18 @@ import pytest
 from moto import mock_aws
 
 from local.services.postgres import ConnectionParameters
-from stacks.handlers import preparation, preparation_record
-from tests.stacks.handlers.clients import CREDENTIALS, client
+from stacks.handlers import preparation
+from tests.stacks.handlers.clients import CREDENTIALS
 from tests.stacks.handlers.cloudformation import Stack, World
-from tests.stacks.handlers.preparation.cluster import Cluster
+from tests.stacks.handlers.preparation.cluster import Cluster, request
 from tests.tls import Authority
 
 
 @pytest.fixture
-def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def manager(clients: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:  # noqa: ARG001
     """Secrets Manager without a secret; moto also provides the handler's other services."""
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name.upper().replace("REGION_NAME", "AWS_DEFAULT_REGION"), value)
-    for module in (preparation, preparation_record):
-        monkeypatch.setattr(module, "client", client)
     with mock_aws():
         yield boto3.client("secretsmanager")
 
@@ -43,8 +41,8 @@ def cluster(secrets: Any) -> Cluster:  # noqa: ARG001  the same moto
 
 
 @pytest.fixture
-def source(cluster: Cluster, world: World) -> Stack:  # noqa: ARG001  without it there is no source
-    return Stack(world, preparation, "PreparedSource")
+def source(cluster: Cluster, world: World, database: ConnectionParameters) -> Stack:  # noqa: ARG001
+    return Stack(world, preparation, "PreparedSource", wanted=request(database))
 
 
 @pytest.fixture(scope="module")

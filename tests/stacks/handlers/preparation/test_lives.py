@@ -14,22 +14,20 @@ from db.loading import LoadOptions, load
 from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import ask, execute, free_port, fresh_database
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing
-from tests.stacks.handlers.preparation.cluster import ROWS, SLOT, Cluster, log_in_as, make_slot, request, slot_exists
+from tests.stacks.handlers.preparation.cluster import ROWS, SLOT, Cluster, log_in_as, make_slot, slot_exists
 
 pytestmark = pytest.mark.integration
 
 
-def test_a_first_load_misses_nothing_and_a_second_life_may_have(
-    source: Stack, cluster: Cluster, database: ConnectionParameters
-) -> None:
-    first = source.create(request(database))["Generation"]
+def test_a_first_load_misses_nothing_and_a_second_life_may_have(source: Stack, cluster: Cluster) -> None:
+    first = source.create()["Generation"]
     assert tags.RESNAPSHOT not in cluster.tags
     source.delete()
     again = source.again()
-    assert again.create(request(database))["Generation"] != first
+    assert again.create()["Generation"] != first
     assert cluster.tags[tags.RESNAPSHOT].startswith("since 20")
     cluster.untag(tags.RESNAPSHOT)
-    again.update(request(database))
+    again.update(source.wanted)
     assert tags.RESNAPSHOT not in cluster.tags
 
 
@@ -37,13 +35,13 @@ def test_a_cancelled_creation_that_goes_on_is_deleted_by_the_next_attempt(
     source: Stack, cluster: Cluster, database: ConnectionParameters
 ) -> None:
     """Its waiter finishes after its deletion."""
-    begun = source.begin_create(request(database))
+    begun = source.begin_create()
     source.world.waiters.clear()
     source.give_up_creation()
     assert begun.poll() is not None
     make_slot(database)
     again = source.again()
-    again.create(request(database))
+    again.create()
     again.delete()
     assert not slot_exists(database)
     assert not [key for key in cluster.tags if key.startswith(tags.PREPARED_BY)]
@@ -54,7 +52,7 @@ def test_entries_that_a_snapshot_brought_from_another_cluster_dont_count(
 ) -> None:
     cluster.tag(f"{tags.PREPARED_BY}0123", "prod-cdc-lake/generation/prod-cdc-lake-database/PreparedSource")
     load(database, LoadOptions(connector_password="x"), lambda *_: None)
-    assert source.create(request(database))["Generation"] != "generation"
+    assert source.create()["Generation"] != "generation"
     assert tags.RESNAPSHOT in cluster.tags
     make_slot(database)
     source.delete()
@@ -64,18 +62,16 @@ def test_entries_that_a_snapshot_brought_from_another_cluster_dont_count(
 def test_an_update_to_a_restored_cluster_may_have_missed_changes(
     source: Stack, cluster: Cluster, database: ConnectionParameters
 ) -> None:
-    source.properties = {"Request": json.dumps(request(database, clusterIdentifier="before"))}
+    source.properties = {"Request": json.dumps(source.but(clusterIdentifier="before"))}
     source.physical_id = "before/devdb/prepared/abc"
     load(database, LoadOptions(connector_password="x"), lambda *_: None)
-    assert source.update(request(database))["Generation"] == "abc"
+    assert source.update(source.wanted)["Generation"] == "abc"
     assert tags.RESNAPSHOT in cluster.tags
 
 
-def test_a_cluster_restored_from_something_that_isnt_encrypted_is_refused(
-    source: Stack, cluster: Cluster, database: ConnectionParameters
-) -> None:
+def test_a_cluster_restored_from_something_that_isnt_encrypted_is_refused(source: Stack, cluster: Cluster) -> None:
     cluster.is_not_encrypted()
-    reason = failing(source.create, request(database, setMasterPassword=True))
+    reason = failing(source.create, source.but(setMasterPassword=True))
     assert reason.startswith("the restored cluster dev-cdc-lake isn't encrypted")
 
 
@@ -93,7 +89,7 @@ def streaming(database: ConnectionParameters, slot: str = SLOT) -> Iterator[None
 def test_deleting_ends_the_reader_drops_the_slot_and_leaves_the_data(
     source: Stack, database: ConnectionParameters
 ) -> None:
-    source.create(request(database))
+    source.create()
     # The terminated session may need a moment to release it: `delete` retries.
     with streaming(database):
         source.delete()
@@ -102,7 +98,7 @@ def test_deleting_ends_the_reader_drops_the_slot_and_leaves_the_data(
 
 
 def test_deleting_twice_is_the_same_as_once(source: Stack, database: ConnectionParameters) -> None:
-    source.create(request(database))
+    source.create()
     make_slot(database)
     for _ in range(2):
         source.delete()
@@ -110,7 +106,7 @@ def test_deleting_twice_is_the_same_as_once(source: Stack, database: ConnectionP
 
 
 def test_other_slots_stay(source: Stack, database: ConnectionParameters, postgres: Postgres) -> None:
-    source.create(request(database))
+    source.create()
     make_slot(database, "reports")
     with fresh_database(postgres) as other:
         make_slot(other)
@@ -123,7 +119,7 @@ def test_other_slots_stay(source: Stack, database: ConnectionParameters, postgre
 def test_a_cluster_that_is_gone_has_no_slot(
     source: Stack, secrets: Any, cluster: Cluster, database: ConnectionParameters, end: Callable[[Cluster], None]
 ) -> None:
-    source.create(request(database))
+    source.create()
     make_slot(database)
     secrets.delete_secret(SecretId="master", ForceDeleteWithoutRecovery=True)
     end(cluster)
@@ -135,7 +131,7 @@ def test_a_database_out_of_reach_is_waited_for_and_then_a_failure(
     source: Stack, secrets: Any, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEADLINE_SECONDS", "60")
-    source.create(request(database))
+    source.create()
     log_in_as(secrets, database, port=free_port())
     with pytest.raises(DeploymentError, match=r"gave up waiting: cannot connect.*start the database"):
         source.delete()
@@ -146,7 +142,7 @@ def test_a_creation_that_never_reached_the_database_is_deleted_without_it(
 ) -> None:
     monkeypatch.setenv("DEADLINE_SECONDS", "60")
     log_in_as(secrets, database, port=free_port())
-    assert failing(source.create, request(database)).startswith("gave up waiting: cannot connect")
+    assert failing(source.create).startswith("gave up waiting: cannot connect")
     assert len(source.deleted) == 1
 
 
@@ -162,17 +158,17 @@ def test_a_creation_refused_for_a_strangers_publication_leaves_the_strangers_slo
 ) -> None:
     execute(database, "CREATE PUBLICATION cdc_publication")
     make_slot(database)
-    assert "the publication cdc_publication is already there" in failing(source.create, request(database))
+    assert "the publication cdc_publication is already there" in failing(source.create)
     assert len(source.deleted) == 1
     assert slot_exists(database)
 
 
 def test_a_renamed_resource_keeps_slot_and_generation(source: Stack, database: ConnectionParameters) -> None:
     """CloudFormation creates the new one first, then deletes the old one."""
-    generation = source.create(request(database))["Generation"]
+    generation = source.create()["Generation"]
     make_slot(database)
     after = source.renamed()
-    assert after.create(request(database))["Generation"] == generation
+    assert after.create()["Generation"] == generation
     source.delete()
     assert slot_exists(database)
     after.delete()
@@ -182,10 +178,10 @@ def test_a_renamed_resource_keeps_slot_and_generation(source: Stack, database: C
 def test_a_rename_that_is_rolled_back_leaves_the_slot_to_the_first(
     source: Stack, cluster: Cluster, database: ConnectionParameters
 ) -> None:
-    source.create(request(database))
+    source.create()
     make_slot(database)
     after = source.renamed()
-    after.create(request(database))
+    after.create()
     after.delete()
     assert slot_exists(database)
     assert tags.RESNAPSHOT not in cluster.tags

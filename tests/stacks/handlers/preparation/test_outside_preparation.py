@@ -16,12 +16,12 @@ from stacks.handlers import preparation
 from tests.conftest import ask, execute
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Stack, World, failing
-from tests.stacks.handlers.preparation.cluster import others_secrets, others_server
+from tests.stacks.handlers.preparation.cluster import others_secrets, others_server, server_request
 from tests.tls import Authority
 
 pytestmark = pytest.mark.integration
 
-HOST, ROLE, PASSWORD = "localhost", "cdc_crm", "a-Password1"
+ROLE, PASSWORD = "cdc_crm", "a-Password1"
 RECORD = "/dev-cdc-lake/source/crm/prepared-by"
 READABLE = f"SELECT has_table_privilege('{ROLE}', 'people', 'SELECT')"
 SLOTS = "SELECT count(*) FROM pg_replication_slots WHERE database = current_database()"
@@ -49,29 +49,25 @@ def parameters(manager: Any, database: ConnectionParameters) -> Any:
 
 
 @pytest.fixture
-def source(parameters: Any, world: World) -> Stack:  # noqa: ARG001  without them there are no secrets
-    return Stack(world, preparation, "CrmOutsideSource")
-
-
-def request(database: ConnectionParameters, port: int, authority: Authority, **changes: Any) -> dict[str, Any]:
-    return {
-        "host": HOST,
-        "port": port,
-        "sslmode": "verify-full",
-        "certificate": authority.root,
-        "connectorSecretArn": "connector",
-        "ownerSecretArn": "owner",
-        "record": RECORD,
-        "database": database["dbname"],
-        "pipeline": "crm",
-        "schema": "cdc_crm",
-        "publication": "cdc_crm",
-        "slot": "cdc_crm",
-        "role": ROLE,
-        "tables": [{"schema": "public", "name": "people", "key": ["id"], "leaveOut": [], "hash": []}],
-        "sqlHash": "0",
-        **changes,
-    }
+def source(
+    parameters: Any,  # noqa: ARG001  with the secrets
+    world: World,
+    database: ConnectionParameters,
+    server: int,
+    authority: Authority,
+) -> Stack:
+    wanted = server_request(
+        database,
+        server,
+        authority,
+        connectorSecretArn="connector",
+        record=RECORD,
+        pipeline="crm",
+        role=ROLE,
+        tables=[{"schema": "public", "name": "people", "key": ["id"], "leaveOut": [], "hash": []}],
+        **dict.fromkeys(("schema", "publication", "slot"), "cdc_crm"),
+    )
+    return Stack(world, preparation, "CrmOutsideSource", wanted=wanted)
 
 
 def entries(parameters: Any) -> list[str]:
@@ -80,43 +76,39 @@ def entries(parameters: Any) -> list[str]:
 
 
 def test_with_its_owners_secret_a_database_is_prepared_and_written_down(
-    database: ConnectionParameters, server: int, authority: Authority, parameters: Any, source: Stack
+    database: ConnectionParameters, parameters: Any, source: Stack
 ) -> None:
-    data = source.create(request(database, server, authority))
+    data = source.create()
     assert ask(database, READABLE) is True
     assert entries(parameters) == [f"{data['Generation']}/dev-cdc-lake-connectors/CrmOutsideSource"]
-    assert source.update(request(database, server, authority, sqlHash="1")) == data
+    assert source.update(source.but(sqlHash="1")) == data
 
 
-def test_without_it_what_a_dba_has_prepared_is_enough(
-    database: ConnectionParameters, server: int, authority: Authority, source: Stack
-) -> None:
+def test_without_it_what_a_dba_has_prepared_is_enough(database: ConnectionParameters, source: Stack) -> None:
     prepare(database, WANTED, password=PASSWORD)
-    data = source.create(request(database, server, authority, ownerSecretArn=""))
+    data = source.create(source.but(ownerSecretArn=""))
     assert len(data["Generation"]) == 8
 
 
 def test_without_it_each_thing_that_is_not_done_is_said_and_nothing_changed(
-    database: ConnectionParameters, server: int, authority: Authority, parameters: Any, source: Stack
+    database: ConnectionParameters, parameters: Any, source: Stack
 ) -> None:
     execute(database, f"CREATE ROLE {ROLE} LOGIN REPLICATION PASSWORD '{PASSWORD}'")
-    reason = failing(source.create, request(database, server, authority, ownerSecretArn=""))
+    reason = failing(source.create, source.but(ownerSecretArn=""))
     assert "it isn't prepared: not done: " in reason
     assert "run `./lake source prepare crm --dsn …`, then deploy again" in reason
     assert ask(database, READABLE) is False
     assert entries(parameters) == []
 
 
-def test_a_server_with_another_authority_is_refused(database: ConnectionParameters, server: int, source: Stack) -> None:
-    reason = failing(source.create, request(database, server, Authority("Another one")))
+def test_a_server_with_another_authority_is_refused(database: ConnectionParameters, source: Stack) -> None:
+    reason = failing(source.create, source.but(certificate=Authority("Another one").root))
     assert "certificate verify failed" in reason
     assert not ask(database, f"SELECT count(*) FROM pg_roles WHERE rolname = '{ROLE}'")
 
 
-def test_a_secret_of_another_user_than_the_pipelines_role_is_refused(
-    database: ConnectionParameters, server: int, authority: Authority, source: Stack
-) -> None:
-    reason = failing(source.create, request(database, server, authority, role="cdc_other"))
+def test_a_secret_of_another_user_than_the_pipelines_role_is_refused(source: Stack) -> None:
+    reason = failing(source.create, source.but(role="cdc_other"))
     assert (
         "the secret of pipeline crm is of the user cdc_crm, and its connector logs in as cdc_other: set `role`"
         in reason
@@ -124,10 +116,10 @@ def test_a_secret_of_another_user_than_the_pipelines_role_is_refused(
 
 
 def test_deleting_drops_its_slot_as_the_connectors_role_and_its_entry_alone(
-    database: ConnectionParameters, server: int, authority: Authority, parameters: Any, source: Stack
+    database: ConnectionParameters, parameters: Any, source: Stack
 ) -> None:
     prepare(database, WANTED, password=PASSWORD)
-    source.create(request(database, server, authority, ownerSecretArn=""))
+    source.create(source.but(ownerSecretArn=""))
     execute(database, "SELECT pg_create_logical_replication_slot('cdc_crm', 'pgoutput')")
     parameters.put_parameter(Name=f"{RECORD}-of-another", Value="x", Type="String")
     source.delete()
@@ -136,15 +128,11 @@ def test_deleting_drops_its_slot_as_the_connectors_role_and_its_entry_alone(
     assert parameters.get_parameter(Name=f"{RECORD}-of-another")["Parameter"]["Value"] == "x"
 
 
-def test_a_creation_that_failed_drops_nobodys_slot(
-    database: ConnectionParameters, server: int, authority: Authority, source: Stack
-) -> None:
+def test_a_creation_that_failed_drops_nobodys_slot(database: ConnectionParameters, source: Stack) -> None:
     execute(database, "SELECT pg_create_logical_replication_slot('cdc_crm', 'pgoutput')")
     gone = {"schema": "public", "name": "gone", "key": ["id"], "leaveOut": [], "hash": []}
     try:
-        assert "public.gone: no such table" in failing(
-            source.create, request(database, server, authority, tables=[gone])
-        )
+        assert "public.gone: no such table" in failing(source.create, source.but(tables=[gone]))
         assert ask(database, SLOTS) == 1
     finally:
         execute(database, "SELECT pg_drop_replication_slot('cdc_crm')")

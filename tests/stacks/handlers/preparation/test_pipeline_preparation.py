@@ -37,16 +37,8 @@ def cluster(manager: Any, database: ConnectionParameters) -> Iterator[str]:
 
 
 @pytest.fixture
-def source(cluster: str, world: World) -> Stack:  # noqa: ARG001  without it there is no source
-    return Stack(world, preparation, "ShopPreparedSource")
-
-
-def table(name: str, *key: str) -> dict[str, Any]:
-    return {"schema": "public", "name": name, "key": list(key), "leaveOut": []}
-
-
-def request(database: ConnectionParameters, *tables: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    return {
+def source(cluster: str, world: World, database: ConnectionParameters) -> Stack:  # noqa: ARG001
+    wanted = {
         "clusterIdentifier": CLUSTER,
         "masterSecret": "master",
         "connectorSecret": "connector",
@@ -56,38 +48,40 @@ def request(database: ConnectionParameters, *tables: dict[str, Any], **changes: 
         "publication": PUBLICATION,
         "slot": SLOT,
         "role": ROLE,
-        "tables": list(tables),
-        **changes,
+        "tables": [table("items", "id")],
     }
+    return Stack(world, preparation, "ShopPreparedSource", wanted=wanted)
+
+
+def table(name: str, *key: str) -> dict[str, Any]:
+    return {"schema": "public", "name": name, "key": list(key), "leaveOut": []}
 
 
 @pytest.mark.integration
 def test_the_connectors_role_reads_what_is_published_and_a_table_can_be_added(
     database: ConnectionParameters, source: Stack
 ) -> None:
-    data = source.create(request(database, table("items", "id")))
+    data = source.create()
     assert len(data["Generation"]) == 8
     assert "items" in ask(database, PUBLISHED).split()
     settings: dict[str, Any] = {**database, "user": ROLE, "password": "a-Password1"}
     with contextlib.closing(psycopg2.connect(**settings)) as connection, connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM items")
-    again = source.update(request(database, table("items", "id"), table("notes", "id")))
+    again = source.update(source.but(tables=[table("items", "id"), table("notes", "id")]))
     assert again == data
     assert {"items", "notes"} <= set(ask(database, PUBLISHED).split())
 
 
 @pytest.mark.integration
-def test_a_table_that_is_not_there_fails_the_deployment_with_its_name(
-    database: ConnectionParameters, source: Stack
-) -> None:
-    reason = failing(source.create, request(database, table("gone", "id")))
+def test_a_table_that_is_not_there_fails_the_deployment_with_its_name(source: Stack) -> None:
+    reason = failing(source.create, source.but(tables=[table("gone", "id")]))
     assert "pipeline shop, database" in reason
     assert "public.gone: no such table" in reason
 
 
 @pytest.mark.integration
 def test_deleting_drops_its_own_slot_and_no_other(database: ConnectionParameters, source: Stack) -> None:
-    source.create(request(database, table("items", "id")))
+    source.create()
     for name in (SLOT, "cdc_other"):
         execute(database, f"SELECT pg_create_logical_replication_slot('{name}', 'pgoutput')")
     try:
@@ -100,13 +94,11 @@ def test_deleting_drops_its_own_slot_and_no_other(database: ConnectionParameters
 
 
 @pytest.mark.integration
-def test_a_pipelines_entry_in_the_tags_is_not_the_outboxs(
-    database: ConnectionParameters, cluster: str, source: Stack
-) -> None:
+def test_a_pipelines_entry_in_the_tags_is_not_the_outboxs(cluster: str, source: Stack) -> None:
     client("rds").add_tags_to_resource(
         ResourceName=cluster, Tags=[{"Key": "cdc-lake-prepared-by-0123", "Value": f"{CLUSTER}/11111111/x"}]
     )
-    data = source.create(request(database, table("items", "id")))
+    data = source.create()
     assert data["Generation"] != "11111111"
     source.delete()
     keys = {tag["Key"] for tag in client("rds").list_tags_for_resource(ResourceName=cluster)["TagList"]}
@@ -123,7 +115,7 @@ def test_a_database_is_prepared_on_aws_for_the_same_tables_as_on_one_machine() -
     assert wanted_tables(sent) == source_objects(shop).tables
 
 
-def test_a_new_column_beside_one_that_is_left_out_is_another_request(tmp_path: Path) -> None:
+def test_a_new_column_next_to_one_that_is_left_out_is_another_request(tmp_path: Path) -> None:
     tables = [ENTRY, {"source": "public.notes", "how": "log", "key": ["id"]}]
     shop = Pipeline.model_validate({"name": "shop", "source": {"database": "d"}, "tables": tables})
     (tmp_path / "shop").mkdir()

@@ -25,30 +25,30 @@ from tests.stacks.handlers.preparation.cluster import (
     log_in,
     log_in_as,
     make_slot,
-    request,
     slot_exists,
+    superuser,
 )
 
 pytestmark = pytest.mark.integration
 
 
 def test_a_new_database_gets_everything_that_the_connector_needs(source: Stack, database: ConnectionParameters) -> None:
-    assert source.create(request(database))["Loaded"] == 829
+    assert source.create()["Loaded"] == 829
     assert ask(database, ROWS) == 829
     assert ask(database, "SELECT count(*) FROM pg_publication_tables WHERE pubname = 'cdc_publication'") == 2
     log_in(database, "first-Password")
 
 
 def test_without_sample_data_the_tables_are_empty_and_captured(source: Stack, database: ConnectionParameters) -> None:
-    assert source.create(request(database, sampleData=False, sampleScale=5))["Loaded"] == 0
+    assert source.create(source.but(sampleData=False, sampleScale=5))["Loaded"] == 0
     execute(database, "INSERT INTO datalake.orders (order_id) VALUES (1)")
     assert ask(database, ROWS) == 1
 
 
 def test_a_delivery_that_comes_twice_changes_nothing(source: Stack, database: ConnectionParameters) -> None:
-    source.create(request(database))
+    source.create()
     execute(database, "INSERT INTO datalake.orders (order_id) VALUES (1)")
-    assert source.create(request(database))["Loaded"] == 0
+    assert source.create()["Loaded"] == 0
     assert ask(database, ROWS) == 830
 
 
@@ -56,7 +56,7 @@ def test_an_outbox_of_an_earlier_version_is_migrated_in_place(source: Stack, dat
     load(database, LoadOptions(connector_password="x"), lambda *_: None)
     make_earlier(database, "statement")
     execute(database, "UPDATE datalake.orders SET freight = 4711 WHERE order_id = 10248")
-    assert source.create(request(database))["Loaded"] == 0
+    assert source.create()["Loaded"] == 0
     assert ask(database, "SELECT array_agg(mode) FROM datalake.outbox_versions") == ["statement", "transaction"]
     assert ask(database, ROWS) == 829
     assert ask(database, "SELECT freight FROM datalake.orders WHERE order_id = 10248") == 4711
@@ -67,7 +67,7 @@ def test_a_transaction_that_keeps_the_tables_is_waited_for(
     source: Stack, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loading, "migrate", functools.partial(migrate, max_wait_s=0.0))
-    source.create(request(database))
+    source.create()
     make_earlier(database)
     with contextlib.closing(psycopg2.connect(**database)) as till, till.cursor() as cursor:
         cursor.execute("UPDATE datalake.orders SET freight = 1 WHERE order_id = 10248")
@@ -84,7 +84,7 @@ def test_a_transaction_that_keeps_the_tables_is_waited_for(
     ],
 )
 def test_half_a_source_is_refused(source: Stack, database: ConnectionParameters, damage: str, missing: str) -> None:
-    source.create(request(database))
+    source.create()
     execute(database, damage)
     with pytest.raises(DeploymentError, match=missing):
         source.send("Update").poll()
@@ -104,7 +104,7 @@ def test_an_administrator_by_the_connectors_name_is_refused_and_nothing_changed(
     make_earlier(database)
     execute(database, give)
     try:
-        reason = failing(source.create, request(database))
+        reason = failing(source.create)
         assert reason == "the role cdc_connector is there with an administrator's rights: rename or demote it first"
         log_in(database, "theirs")
         assert ask(database, "SELECT array_agg(sql_hash) FROM datalake.outbox_versions") == ["earlier"]
@@ -116,12 +116,12 @@ def test_an_administrator_by_the_connectors_name_is_refused_and_nothing_changed(
 def test_an_update_keeps_the_data_and_the_id_and_renews_the_password(
     source: Stack, secrets: Any, database: ConnectionParameters
 ) -> None:
-    source.create(request(database))
+    source.create()
     before = source.physical_id
     secrets.put_secret_value(
         SecretId="connector", SecretString=json.dumps({"username": "x", "password": "second-Pass"})
     )
-    assert source.update(request(database, sampleScale=3))["Loaded"] == 0
+    assert source.update(source.but(sampleScale=3))["Loaded"] == 0
     assert ask(database, ROWS) == 829
     assert (source.physical_id, source.deleted) == (before, [])
     log_in(database, "second-Pass")
@@ -132,10 +132,10 @@ def test_an_update_keeps_the_data_and_the_id_and_renews_the_password(
 def test_a_newer_outbox_stays_as_it_is_and_the_connector_gets_its_password(
     source: Stack, secrets: Any, database: ConnectionParameters, caplog: pytest.LogCaptureFixture
 ) -> None:
-    source.create(request(database))
+    source.create()
     execute(database, "UPDATE datalake.outbox_versions SET steps = steps || '9999_later'::text, sql_hash = 'later'")
     secrets.put_secret_value(SecretId="connector", SecretString=json.dumps({"username": "x", "password": "second"}))
-    assert source.update(request(database, sampleScale=2))["Loaded"] == 0
+    assert source.update(source.but(sampleScale=2))["Loaded"] == 0
     assert "the database's outbox is of a newer version than this code" in caplog.text
     assert ask(database, "SELECT sql_hash FROM datalake.outbox_versions") == "later"
     log_in(database, "second")
@@ -145,17 +145,13 @@ def test_a_password_that_is_being_rotated_is_read_again(
     source: Stack, secrets: Any, database: ConnectionParameters
 ) -> None:
     """The database has the new password before the secret does."""
-    execute(database, "CREATE ROLE owner SUPERUSER LOGIN PASSWORD 'rotated'")
-    try:
+    with superuser(database, "owner", "rotated"):
         log_in_as(secrets, database, username="owner", password="first")
-        begun = source.begin_create(request(database))
+        begun = source.begin_create()
         assert begun.poll() is None
         log_in_as(secrets, database, username="owner", password="rotated")
         assert begun.poll() is not None
         assert ask(database, ROWS) == 829
-    finally:
-        for statement in ("REASSIGN OWNED BY owner TO postgres", "DROP OWNED BY owner", "DROP ROLE owner"):
-            execute(database, statement)
 
 
 def test_a_password_that_stays_wrong_ends_with_one_line_and_nothing_to_delete(
@@ -164,7 +160,7 @@ def test_a_password_that_stays_wrong_ends_with_one_line_and_nothing_to_delete(
     monkeypatch.setenv("DEADLINE_SECONDS", "60")
     make_slot(database)
     log_in_as(secrets, database, password="wrong")
-    reason = failing(source.create, request(database))
+    reason = failing(source.create)
     assert re.fullmatch(
         "gave up waiting: cannot connect to [^ ]+: password authentication failed for user .postgres. .*: the master's"
         " secret says another password than the database has, or is being rotated",
@@ -178,7 +174,7 @@ def test_a_password_that_stays_wrong_ends_with_one_line_and_nothing_to_delete(
 def test_the_secret_is_read_again_on_the_way_down_too(
     source: Stack, secrets: Any, database: ConnectionParameters
 ) -> None:
-    source.create(request(database))
+    source.create()
     make_slot(database)
     log_in_as(secrets, database, password="before the rotation")
     begun = source.send("Delete")
@@ -188,9 +184,9 @@ def test_the_secret_is_read_again_on_the_way_down_too(
     assert not slot_exists(database)
 
 
-def test_a_secret_that_cant_be_read_is_the_reason(source: Stack, database: ConnectionParameters) -> None:
+def test_a_secret_that_cant_be_read_is_the_reason(source: Stack) -> None:
     with pytest.raises(DeploymentError, match="cannot read the secret nowhere"):
-        source.begin_create(request(database, connectorSecret="nowhere")).poll()
+        source.begin_create(source.but(connectorSecret="nowhere")).poll()
 
 
 @pytest.fixture
@@ -212,22 +208,18 @@ def test_a_restored_clusters_master_gets_the_secrets_password(
     source: Stack, secrets: Any, passwords: list[str], database: ConnectionParameters
 ) -> None:
     """The server gets the change that RDS would make."""
-    execute(database, "CREATE ROLE restored SUPERUSER LOGIN PASSWORD 'of the snapshot'")
     log_in_as(secrets, database, username="restored", password="of-the-secret")
-    try:
-        begun = source.begin_create(request(database, setMasterPassword=True))
+    with superuser(database, "restored", "of the snapshot"):
+        begun = source.begin_create(source.but(setMasterPassword=True))
         assert begun.poll() is None
         assert passwords == ["of-the-secret"]
         execute(database, "ALTER ROLE restored PASSWORD 'of-the-secret'")
         assert begun.poll() is not None
-    finally:
-        for statement in ("REASSIGN OWNED BY restored TO postgres", "DROP OWNED BY restored", "DROP ROLE restored"):
-            execute(database, statement)
 
 
 def test_nobody_elses_password_is_set(
     source: Stack, secrets: Any, passwords: list[str], database: ConnectionParameters
 ) -> None:
     log_in_as(secrets, database, password="wrong")
-    assert source.begin_create(request(database, setMasterPassword=False)).poll() is None
+    assert source.begin_create(source.but(setMasterPassword=False)).poll() is None
     assert passwords == []

@@ -13,12 +13,12 @@ from stacks.handlers import preparation
 from stacks.preparation import table_request
 from tests.conftest import ask, execute
 from tests.stacks.handlers.cloudformation import Stack, World, failing
-from tests.stacks.handlers.preparation.cluster import others_secrets, others_server
+from tests.stacks.handlers.preparation.cluster import others_secrets, others_server, server_request
 from tests.tls import Authority
 
 pytestmark = pytest.mark.integration
 
-HOST, ROLE, PASSWORD = "localhost", "cdc_places", "a-Password1"
+ROLE, PASSWORD = "cdc_places", "a-Password1"
 TABLES = """
 CREATE TABLE address (id int PRIMARY KEY, street text, phone text, city_id int);
 CREATE TABLE city (id int PRIMARY KEY, city text, mayor text);
@@ -42,28 +42,20 @@ def server(database: ConnectionParameters, authority: Authority, tmp_path: Path)
 
 
 @pytest.fixture
-def source(manager: Any, database: ConnectionParameters, world: World) -> Stack:
+def source(manager: Any, world: World, database: ConnectionParameters, server: int, authority: Authority) -> Stack:
     others_secrets(manager, database, reader=(ROLE, PASSWORD))
-    return Stack(world, preparation, "PlacesReadSource")
-
-
-def request(database: ConnectionParameters, port: int, authority: Authority, **changes: Any) -> dict[str, Any]:
-    return {
-        "host": HOST,
-        "port": port,
-        "sslmode": "verify-full",
-        "certificate": authority.root,
-        "readerSecretArn": "reader",
-        "ownerSecretArn": "owner",
-        "database": database["dbname"],
-        "pipeline": "places",
-        "role": ROLE,
-        "tables": [table_request(ADDRESS)],
-        "queries": {"query.place": QUERY},
-        "seesWriters": False,
-        "sqlHash": "0",
-        **changes,
-    }
+    wanted = server_request(
+        database,
+        server,
+        authority,
+        readerSecretArn="reader",
+        pipeline="places",
+        role=ROLE,
+        tables=[table_request(ADDRESS)],
+        queries={"query.place": QUERY},
+        seesWriters=False,
+    )
+    return Stack(world, preparation, "PlacesReadSource", wanted=wanted)
 
 
 def as_role(database: ConnectionParameters) -> dict[str, Any]:
@@ -82,9 +74,9 @@ def readable(database: ConnectionParameters) -> set[str]:
 
 
 def test_the_role_reads_the_tables_and_of_others_what_the_queries_name(
-    database: ConnectionParameters, server: int, authority: Authority, source: Stack
+    database: ConnectionParameters, source: Stack
 ) -> None:
-    source.create(request(database, server, authority))
+    source.create()
     assert readable(database) == {
         *("address.id", "address.street", "address.city_id"),
         *("city.id", "city.city"),
@@ -105,34 +97,28 @@ def test_the_role_reads_the_tables_and_of_others_what_the_queries_name(
     assert ask(database, writable) == 0
     # Once more, as a deployment with newer SQL does, and excluding a column that was read.
     fewer = {"schema": "public", "name": "city", "key": ["id"], "leaveOut": ["mayor"], "hash": []}
-    source.update(request(database, server, authority, sqlHash="1", tables=[fewer], queries={}))
+    source.update(source.but(sqlHash="1", tables=[fewer], queries={}))
 
 
-def test_who_looks_by_a_column_sees_who_is_writing(
-    database: ConnectionParameters, server: int, authority: Authority, source: Stack
-) -> None:
-    source.create(request(database, server, authority, seesWriters=True))
+def test_who_looks_by_a_column_sees_who_is_writing(database: ConnectionParameters, source: Stack) -> None:
+    source.create(source.but(seesWriters=True))
     assert ask(database, f"SELECT pg_has_role('{ROLE}', 'pg_read_all_stats', 'USAGE')") is True
     assert ask(database, f"SELECT pg_has_role('{ROLE}', 'pg_monitor', 'MEMBER')") is False
 
 
-def test_without_an_owner_what_a_dba_has_granted_is_enough(
-    database: ConnectionParameters, server: int, authority: Authority, source: Stack
-) -> None:
+def test_without_an_owner_what_a_dba_has_granted_is_enough(database: ConnectionParameters, source: Stack) -> None:
     execute(database, f"CREATE ROLE {ROLE} LOGIN PASSWORD '{PASSWORD}'")
     execute(database, f"GRANT SELECT ON city, region, address TO {ROLE}")
-    source.create(request(database, server, authority, ownerSecretArn=""))
+    source.create(source.but(ownerSecretArn=""))
     source.delete()
     assert ask(database, f"SELECT count(*) FROM pg_roles WHERE rolname = '{ROLE}'") == 1
 
 
-def test_without_an_owner_each_thing_that_cannot_be_read_is_said(
-    database: ConnectionParameters, server: int, authority: Authority, source: Stack
-) -> None:
+def test_without_an_owner_each_thing_that_cannot_be_read_is_said(database: ConnectionParameters, source: Stack) -> None:
     execute(database, f"CREATE ROLE {ROLE} LOGIN PASSWORD '{PASSWORD}'")
     execute(database, f"GRANT SELECT (id) ON address TO {ROLE}; ALTER TABLE city ENABLE ROW LEVEL SECURITY")
     tables = [table_request(ADDRESS) | {"name": name, "leaveOut": []} for name in ("address", "city", "nowhere")]
-    reason = failing(source.create, request(database, server, authority, ownerSecretArn="", tables=tables))
+    reason = failing(source.create, source.but(ownerSecretArn="", tables=tables))
     for line in (
         f"public.address: {ROLE} may not read street, phone, city_id: GRANT SELECT on it, or leave it out",
         "public.city: row security is on",
@@ -145,16 +131,12 @@ def test_without_an_owner_each_thing_that_cannot_be_read_is_said(
 
 @pytest.mark.parametrize("attribute", ["REPLICATION", "BYPASSRLS", "CREATEROLE"])
 def test_a_role_that_may_more_than_read_is_refused(
-    database: ConnectionParameters, server: int, authority: Authority, source: Stack, attribute: str
+    database: ConnectionParameters, source: Stack, attribute: str
 ) -> None:
     execute(database, f"CREATE ROLE {ROLE} LOGIN {attribute} PASSWORD '{PASSWORD}'")
-    assert "may more than read: name another one" in failing(source.create, request(database, server, authority))
+    assert "may more than read: name another one" in failing(source.create)
     assert readable(database) == set()
 
 
-def test_a_secret_of_another_user_is_refused(
-    database: ConnectionParameters, server: int, authority: Authority, source: Stack
-) -> None:
-    assert "its job reads as other: set `role`" in failing(
-        source.create, request(database, server, authority, role="other")
-    )
+def test_a_secret_of_another_user_is_refused(source: Stack) -> None:
+    assert "its job reads as other: set `role`" in failing(source.create, source.but(role="other"))
