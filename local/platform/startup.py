@@ -180,6 +180,9 @@ def run_steps(startup: Startup, services: Services, pipeline: LocalPipeline, pro
         topics = startup.run("topics", connectors.create_topics, after=[rights])
         connect = run(services.connect, after=[topics])
         snapshot = startup.run("source", pipeline.start_source, after=[database, topics, connect], alone=True)
+        if any(table.first_load == "direct" for table in services.pipeline.tables):
+            # What the job doesn't see of a table, the connector must already send.
+            before_job.append(snapshot)
         sink = startup.run("sink", connectors.start_sink, after=[topics, storage, connect])
         before_lake.append(startup.run("landing", pipeline.wait_landed, after=[snapshot, sink], alone=True))
     if services.options.job:
