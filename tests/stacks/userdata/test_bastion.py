@@ -40,7 +40,7 @@ def machine(tmp_path: Path) -> Machine:
 
 @pytest.fixture(scope="module")
 def first_boot(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The disk of a machine that has booted once; its copy beside it stays as it is then."""
+    """The disk of a machine that has booted once; its copy next to it stays as it is then."""
     root = tmp_path_factory.mktemp("machine") / "disk"
     new_machine(root).boot()
     shutil.copytree(root, root.with_name("copy"))
