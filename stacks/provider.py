@@ -55,7 +55,7 @@ TOTAL_TIMEOUT = Duration.minutes(58)
 class HandlerProvider(Construct):
     """Runs `stacks/handlers/<module>.py`: its `on_event` and its `is_complete`.
 
-    `rights` are all that the handler may do besides writing its own log, by reason. `packages` are the project's
+    `rights` are all that the handler may do apart from writing its own log, by reason. `packages` are the project's
     packages that it imports. `journal` is the bucket in which its requests record what they have begun, for a handler
     with a journal (stacks/handlers/journal.py). `options` are the functions' own.
     """

@@ -30,7 +30,7 @@ PASSWORD_DAYS = 90
 
 
 _LOGS = "who asks what has happened would come too late"
-_PASSWORD = "a password would stay what it is, whoever has seen it"  # noqa: S105  a reason
+_PASSWORD = "a password would stay valid for everyone who has seen it"  # noqa: S105  a reason
 # Key → the one value allowed in production, and why.
 _ONLY: dict[str, tuple[object, str]] = {
     "removal_policy": ("retain", "production data must survive `cdk destroy`"),

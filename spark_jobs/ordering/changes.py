@@ -39,10 +39,8 @@ def without_deleted_before(events: DataFrame, deletes: DataFrame, *, ordering: s
 
     `deletes` has KEY and `deleted_at`, the delete's ordering value as text; further columns are allowed.
     """
-    value = F.col(f"row.{ordering}")
-    ordering_type = events.select(value.alias("value")).schema["value"].dataType
     joined = events.join(F.broadcast(deletes.select(KEY, "deleted_at")), KEY, "left")
-    older = value <= F.col("deleted_at").cast(ordering_type)
+    older = F.col(f"row.{ordering}") <= F.col("deleted_at").cast(type_of(events, ordering))
     return joined.filter(~F.coalesce(older, F.lit(False))).drop("deleted_at")
 
 
@@ -251,7 +249,7 @@ def placed(
         later = in_order.rowsBetween(1, Window.unboundedFollowing)
         next_delete = F.min(F.when(~is_snapshot_row() & F.col("deleted"), position)).over(later)
         found = found.withColumn("_next_delete", next_delete).join(F.broadcast(remembered), KEY, "left")
-        deleted_at = F.col("deleted_at").cast(_type_of(events))
+        deleted_at = F.col("deleted_at").cast(type_of(events, LSN))
         known.append(deleted_at + 1)
         repeated = F.coalesce(F.col("_next_delete") <= deleted_at, F.lit(False))
         again = again | repeated | isnt_behind(F.col("delete_offset"), F.col("delete_sent_ms"))
@@ -262,11 +260,12 @@ def placed(
 def _at(events: DataFrame, place: Expression) -> DataFrame:
     """Move the snapshot's rows to their place, unless that is beyond their own position."""
     own = F.col(f"row.{LSN}")
-    kind = _type_of(events)
+    kind = type_of(events, LSN)
     place = place.cast(kind)
     new = F.when(is_snapshot_row(), F.when(own < place, own).otherwise(place)).otherwise(own)
     return events.withColumn("row", F.col("row").withField(LSN, new.cast(kind)))
 
 
-def _type_of(events: DataFrame) -> T.DataType:
-    return events.select(F.col(f"row.{LSN}").alias("p")).schema["p"].dataType
+def type_of(events: DataFrame, field: str) -> T.DataType:
+    """Return the type of a field of the events' rows."""
+    return events.select(F.col(f"row.{field}").alias("p")).schema["p"].dataType

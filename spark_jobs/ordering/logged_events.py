@@ -194,9 +194,9 @@ class LoggedEvents(Orderer):
         newest = progress.newest_delete
         if newest is None or (lowest is not None and memory.rank(lowest) > memory.rank(newest)):
             return None
-        value = F.col(f"row.{self._settings.ordering_field}")
-        ordering_type = events.select(value.alias("value")).schema["value"].dataType
-        late = events.filter(value <= F.lit(newest).cast(ordering_type)).select(KEY).distinct()
+        ordering = self._settings.ordering_field
+        bound = F.lit(newest).cast(changes.type_of(events, ordering))
+        late = events.filter(F.col(f"row.{ordering}") <= bound).select(KEY).distinct()
         keys = [row[KEY] for row in late.limit(_COLLECTED + 1).collect()]
         if len(keys) > _COLLECTED:
             return memory.as_frame(self._spark, progress.deleted)

@@ -4,7 +4,7 @@ import re
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import reduce
 from itertools import accumulate
 from pathlib import Path, PurePosixPath
@@ -192,32 +192,24 @@ def _name_with(digest: bytes, path: str) -> str:
     return str(name.with_name(f"{stem}-{digest.hex()}{suffix}")).replace(":", "_")
 
 
+@dataclass(eq=False)
 class JsonFiles:
     """Finds new files, oldest first; lists little between two full sweeps where the layout allows it."""
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        settings: FileSettings,
-        lister: Lister,
-        *,
-        log: Log,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._spark = spark
-        self._settings = settings
-        self._lister = lister
-        self._log = log
-        self._clock = clock
-        self._root = normalised_root(lister.root)
-        self._said_missing = False
-        self._waiting: list[SourceFile] = []
-        self._swept_at: float | None = None
-        self._ceiling_ms = 0
-        # Whether the waiting files come from a sweep, and how many others were consumed.
-        self._is_sweeping = True
-        self._since_sweep = 0
-        self._can_list_after = False
+    spark: SparkSession
+    settings: FileSettings
+    lister: Lister
+    _: KW_ONLY
+    log: Log
+    clock: Callable[[], float] = time.monotonic
+    _said_missing: bool = False
+    _waiting: Sequence[SourceFile] = ()
+    _swept_at: float | None = None
+    _ceiling_ms: int = 0
+    # Whether the waiting files come from a sweep, and how many others were consumed.
+    _is_sweeping: bool = True
+    _since_sweep: int = 0
+    _can_list_after: bool = False
 
     @property
     def start(self) -> str:
@@ -226,57 +218,57 @@ class JsonFiles:
 
     def next_batch(self, checkpoint: str | None) -> FileBatch | None:
         """Return the next files after `checkpoint`, at most the settings' bytes but at least one file."""
-        progress = read_file_checkpoint(checkpoint, self._root)
+        progress = read_file_checkpoint(checkpoint, normalised_root(self.lister.root))
         if not self._waiting:
             self._waiting = in_order(file for file in self._list(progress) if progress.is_new(file))
         if not self._waiting:
             return None
-        count = _within(self._waiting, self._settings.max_bytes)
+        count = _within(self._waiting, self.settings.max_bytes)
         consumed, self._waiting = self._waiting[:count], self._waiting[count:]
         self._since_sweep += 0 if self._is_sweeping else count
-        remembered = self._settings.remembered_files
+        remembered = self.settings.remembered_files
         after = progress.after(consumed, self._waiting, remembered=remembered, ceiling_ms=self._ceiling_ms)
-        batch = FileBatch(self._spark, consumed, progress, after, self._settings.line_bytes)
+        batch = FileBatch(self.spark, consumed, progress, after, self.settings.line_bytes)
         if any(file.name.endswith(_DANGEROUS) for file in consumed):
             batch = batch.without_unreadable(endings=_DANGEROUS) or batch
         return batch.without_long_lines()
 
     def reset(self) -> None:
-        self._waiting = []
+        self._waiting = ()
         self._swept_at = None
 
     def _list(self, progress: FileCheckpoint) -> list[SourceFile]:
-        now = self._clock()
-        remembered = self._settings.remembered_files
-        due = self._swept_at is None or now - self._swept_at >= self._settings.sweep_seconds
+        now = self.clock()
+        remembered = self.settings.remembered_files
+        due = self._swept_at is None or now - self._swept_at >= self.settings.sweep_seconds
         # The memory only grows until a sweep lets it forget.
         due = due or self._since_sweep > max(remembered, _PAGE)
         if self._can_list_after and not due:
             self._is_sweeping = False
-            return self._lister.after(progress.watermarks)
-        files = self._lister.all()
+            return self.lister.after(progress.watermarks)
+        files = self.lister.all()
         if not files:
             self._notice_missing(progress)
         self._swept_at = now
         self._since_sweep, self._is_sweeping = 0, True
         self._ceiling_ms = progress.ceiling(files, remembered=remembered)
-        worth_it = len(files) > _PAGE or self._lister.prefers_after
+        worth_it = len(files) > _PAGE or self.lister.prefers_after
         self._can_list_after = worth_it and all(file.folder is not None for file in files)
         return files
 
     def _notice_missing(self, progress: FileCheckpoint) -> None:
         if self._said_missing:
             return
-        reason = self._lister.missing(read_before=bool(progress.memory))
+        reason = self.lister.missing(read_before=bool(progress.memory))
         if reason is None:
             return
-        root = self._settings.root
+        root = self.settings.root
         if any(character in root for character in _GLOB):
             raise SettingsError(f"{keys.FILES_ROOT}={root}: {reason}; a pattern has no meaning here, name one folder")
-        if self._settings.must_exist:
+        if self.settings.must_exist:
             raise SettingsError(f"{keys.FILES_ROOT}={root}: {reason}")
         self._said_missing = True
-        self._log(f"{keys.FILES_ROOT}={root}: {reason} yet; the job waits for it")
+        self.log(f"{keys.FILES_ROOT}={root}: {reason} yet; the job waits for it")
 
 
 def in_order(files: Iterable[SourceFile]) -> list[SourceFile]:

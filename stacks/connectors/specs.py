@@ -109,6 +109,7 @@ class PipelineConnectors:
         return resources(*OF_SOURCES, UTF8_ONLY) if ordinary else resources(UTF8_ONLY)
 
     def _source_configuration(self) -> dict[str, str]:
+        # By name: a reference can't have an ARN's colons.
         password = f"${{secretsmanager:{self._secret.secret_name}:password}}"
         configuration = source_connector(self.source) | {"database.password": password}
         if self._pipeline.database is None:

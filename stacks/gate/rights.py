@@ -220,7 +220,7 @@ def rights_accepted(accepted: Iterable[Accepted], subject: Subject) -> Iterator[
             unknown = [grant for grant in grants(statement) if needs_acceptance(grant) and grant not in known]
             for grant in together(unknown):
                 yield (
-                    f"{holder}: {grant}: nobody has accepted this: narrow it, or give the reason beside the statement "
+                    f"{holder}: {grant}: nobody has accepted this: narrow it, or give the reason next to the statement "
                     "(stacks/base.py)"
                 )
 

@@ -78,7 +78,7 @@ def policy_accepted(accepted: Iterable[Accepted], subject: Subject) -> Iterator[
             elif not (grant.principal.startswith("Service:") and _for_this_account(subject, statement)):
                 yield (
                     f"{grant}: nobody has accepted this: add a condition on aws:SourceAccount, or give the reason "
-                    "beside the statement (stacks/base.py)"
+                    "next to the statement (stacks/base.py)"
                 )
 
 
@@ -105,7 +105,7 @@ def functions_called_by(subject: Subject) -> Iterator[str]:
 
 
 def other_accounts(subject: Subject) -> Iterator[str]:
-    """Only AWS's own accounts may be named besides this one."""
+    """Only AWS's own accounts may be named apart from this one."""
     for account in sorted(set(_ACCOUNT.findall(_flat(subject.properties)))):
         if account != subject.facts.account and account not in AWS_ACCOUNTS:
             yield f"names the account {account}, which isn't this environment's"

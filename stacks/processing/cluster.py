@@ -16,7 +16,7 @@ from stacks.processing.roles import EmrRoles
 STEP_CONCURRENCY = 256
 VOLUME_GB = 64
 GLUE_CLIENT = "com.amazonaws.glue.catalog.metastore.AWSGlueDataCatalogHiveClientFactory"
-# Makes the applications with a catalogue of their own, besides Hive's, use Glue's: properties by classification.
+# Makes the applications with a catalogue of their own, apart from Hive's, use Glue's: properties by classification.
 # Trino's Hive connector no longer reads Hudi tables ("Amazon EMR 7.3.0 - Trino release notes") and redirects readers to
 # the catalogue `hudi` (docs/decisions/0058).
 CATALOGUES = {

@@ -53,7 +53,7 @@ def test_a_query_may_be_a_file_and_name_derived_tables_before_it(tmp_path: Path)
     assert shop.lake_tables == ["shop_items", "shop_names", "shop_more"]
 
 
-def test_a_tables_history_is_a_table_beside_it(tmp_path: Path) -> None:
+def test_a_tables_history_is_a_table_next_to_it(tmp_path: Path) -> None:
     write_pipeline(tmp_path, "shop", ["items"], table="history = true")
     shop = load_pipeline("shop", tmp_path)
     assert shop.lake_tables == ["shop_items", "shop_items_history"]

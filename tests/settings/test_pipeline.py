@@ -142,7 +142,7 @@ def test_a_pipeline_that_is_queried_takes_no_workers(project: Project) -> None:
     assert found.queried[0].connector_role == "cdc_pagilaquery"
 
 
-def test_its_application_counts_beside_the_others(project: Project) -> None:
+def test_its_application_counts_with_the_others(project: Project) -> None:
     project.change("processing", "core_instances = 1")
     assert "the executors of 2 applications ask for 18,048 MB" in project.add("pagilaquery").refusal()
 

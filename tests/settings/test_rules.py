@@ -89,7 +89,7 @@ def refusal_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Way
 
 
 @pytest.mark.parametrize("way", list(keys(PRODUCTION)), ids=lambda way: ".".join(map(str, way)))
-def test_whatever_a_key_says_is_answered_by_lines_that_name_file_and_key(
+def test_every_value_of_a_key_is_answered_with_lines_that_name_file_and_key(
     way: Way, refusal_of: Callable[[Way, Any], str], tmp_path: Path
 ) -> None:
     for value in WRONG:

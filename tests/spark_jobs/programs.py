@@ -19,7 +19,7 @@ import pytest
 from local.look.lake import Lake as TableReader
 from local.services.aws import S3
 from local.services.processes import Processes
-from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
+from local.services.spark import MULTI_TABLE_JOB, spark_submit
 from local.setup.ports import choose
 from spark_jobs.options import keys, submit
 from tests.spark_jobs import class_archive
@@ -83,26 +83,11 @@ class Submitted:
 
 
 class Job(Submitted):
-    """The job on this machine."""
+    """The job on this machine; `how` are spark_submit's further parameters."""
 
-    def __init__(
-        self,
-        folder: Path,
-        arguments: Sequence[str],
-        glue_endpoint: str,
-        *,
-        s3_endpoint: str | None = None,
-        program: Path = JOB,
-        java_options: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, folder: Path, arguments: Sequence[str], glue_endpoint: str, **how: Any) -> None:
         argv, environment = spark_submit(
-            arguments,
-            work_folder=folder / "work",
-            log_file=folder / "spark.log",
-            s3_endpoint=s3_endpoint,
-            glue_endpoint=glue_endpoint,
-            program=program,
-            java_options=java_options,
+            arguments, work_folder=folder / "work", log_file=folder / "spark.log", glue_endpoint=glue_endpoint, **how
         )
         super().__init__(folder, argv, environment | aws_environment(glue_endpoint))
 

@@ -266,7 +266,7 @@ def test_a_removed_deletion_policy_is_in_the_verdict(
     "resource",
     ["*", "arn:aws:secretsmanager:ap-southeast-2:222222222222:secret:*", {"Ref": "ConnectorSecretC38E4FCB"}],
 )
-def test_a_new_reader_of_a_secret_is_beside_it(prod: Synthesized, resource: object) -> None:
+def test_a_new_reader_of_a_secret_is_next_to_it(prod: Synthesized, resource: object) -> None:
     reads = "secretsmanager:GetSecretValue"
     found = changed_page(prod, allow("database", "ProtectionOnEventRole", reads, resource))
     (secret,) = (each for each in found.secrets if each.name == "database/ConnectorSecret")
@@ -338,7 +338,7 @@ def test_a_region_without_prices_has_a_page_that_says_so(prod: Synthesized) -> N
     assert [kind for kind in kinds if "not those of eu-west-1" not in render(read, kind).replace("<wbr>", "")] == []
 
 
-def test_the_page_is_written_beside_its_markdown(read: Page, tmp_path: Path) -> None:
+def test_the_page_is_written_next_to_its_markdown(read: Page, tmp_path: Path) -> None:
     paths = write(read, tmp_path / "build" / "review")
     assert [path.name for path in paths] == [f"{read.name}.html", f"{read.name}.md"]
     assert "flowchart LR" in paths[1].read_text(encoding="utf-8")

@@ -234,7 +234,6 @@ class Database:
     def __init__(self, spark: SparkSession, server: Server, *, log: Log) -> None:
         self._spark = spark
         self._server = server
-        self._log = log
         self._idle: list[Any] = []
         self._free = threading.BoundedSemaphore(server.connections)
         if line := unverified(server):

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 
 from py4j.protocol import Py4JJavaError
@@ -37,44 +37,43 @@ class _Sight:
     progress: Progress
 
 
+@dataclass(eq=False)
 class Jdbc:
-    """Finds changes in one table; between two commits it knows more than the lake's progress says."""
+    """Finds changes in one table; between two commits it knows more than the lake's progress says.
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        settings: JdbcSettings,
-        database: Database,
-        key: Sequence[str],
-        *,
-        log: Log,
-        newest_ms: Callable[[], int | None] = lambda: None,
-        clock: Callable[[], float] = time.time,
-        elapsed: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """`key` are the key's columns by the source's names, `newest_ms` returns the highest __read_ms in the lake."""
-        self._spark = spark
-        self._settings = settings
-        self._database = database
-        self._key = tuple(key)
-        self._log = log
-        self._newest_ms = newest_ms
-        self._clock = clock
-        self._elapsed = elapsed
-        self._identity: str | None = None
-        self._relation: Relation | None = None
-        self._described_as: tuple[object, ...] = ()
-        self._detection = Detection.XMIN
-        self._column: str | None = None
-        self._open: Look | None = None
-        self._missing = 0
-        # The last key of the newest part, by its digest.
-        self._last: tuple[str, Key | None] = ("", None)
-        self._suspicion: str | None = None
-        self._horizon = (-1, 0.0)
-        # Start of the last look at all rows whose result the lake has completely, by the clock in milliseconds.
-        self.looked_ms: int | None = None
-        self._forget()
+    `key` are the key's columns by the source's names; `newest_ms` returns the highest __read_ms in the lake.
+    """
+
+    spark: SparkSession
+    settings: JdbcSettings
+    database: Database
+    key: Sequence[str]
+    _: KW_ONLY
+    log: Log
+    newest_ms: Callable[[], int | None] = lambda: None
+    clock: Callable[[], float] = time.time
+    elapsed: Callable[[], float] = time.monotonic
+    _identity: str | None = None
+    _relation: Relation | None = None
+    _described_as: tuple[object, ...] = ()
+    _detection: Detection = Detection.XMIN
+    _column: str | None = None
+    _open: Look | None = None
+    _missing: int = 0
+    # The last key of the newest part, by its digest.
+    _last: tuple[str, Key | None] = ("", None)
+    _suspicion: str | None = None
+    _horizon: tuple[int, float] = (-1, 0.0)
+    # Start of the last look at all rows whose result the lake has completely, by the clock in milliseconds.
+    looked_ms: int | None = None
+    _ahead: tuple[str | None, Progress] | None = None
+    # The progress after a look at all rows, and when that look began.
+    _brought: tuple[str, int] | None = None
+    _next_sweep: float = 0.0
+    _swept: tuple[str, Seen] | None = None
+    _stamped: Seen | None = None
+    # Rows in the lake, as long as its keys are known to be the source's.
+    _lake_rows: int | None = None
 
     def next_batch(self, checkpoint: str | None) -> JdbcBatch | None:
         """Return the changes since `checkpoint`; None when there are none, or no look is due."""
@@ -84,15 +83,15 @@ class Jdbc:
             self.looked_ms = self._brought[1]
         self._brought = None
         progress = self._known(checkpoint)
-        sweeps = progress.target is not None or self._elapsed() >= self._next_sweep
+        sweeps = progress.target is not None or self.elapsed() >= self._next_sweep
         if not sweeps and self._column is None:
             return None
         if self._identity is None:
             self._identity = self._identified()
         began, began_ms, batch = self._look(checkpoint, progress, sweeps=sweeps)
         if sweeps:
-            took = self._elapsed() - began
-            self._next_sweep = began + max(self._settings.sweep_seconds, took / _SHARE)
+            took = self.elapsed() - began
+            self._next_sweep = began + max(self.settings.sweep_seconds, took / _SHARE)
         if batch is None:
             self._close()
             self.looked_ms = began_ms if sweeps else self.looked_ms
@@ -109,9 +108,9 @@ class Jdbc:
         A look may wait for a lock and then read a changed table: one that ALTER TABLE rewrote has no rows for older
         snapshots, and a column in the catalog's description may be gone.
         """
-        self._open = look = self._database.look(OLDEST if self._settings.column else None)
+        self._open = look = self.database.look(OLDEST if self.settings.column else None)
         # Don't count the wait for a connection.
-        began, began_ms = self._elapsed(), self._now_ms()
+        began, began_ms = self.elapsed(), self._now_ms()
         try:
             batch = self._looked(look, checkpoint, progress, sweeps=sweeps)
             if batch is None or not look.is_outrun():
@@ -126,22 +125,13 @@ class Jdbc:
 
     def reset(self) -> None:
         self._close()
-        self._forget()
+        self._ahead = self._brought = self._swept = self._stamped = self._lake_rows = None
+        self._next_sweep = 0.0
 
     @property
     def horizon_age_seconds(self) -> float:
         """How long one transaction has held the horizon back: rows written since then are read at each sweep."""
-        return self._elapsed() - self._horizon[1] if self._horizon[1] else 0.0
-
-    def _forget(self) -> None:
-        self._ahead: tuple[str | None, Progress] | None = None
-        # The progress after a look at all rows, and when that look began.
-        self._brought: tuple[str, int] | None = None
-        self._next_sweep = 0.0
-        self._swept: tuple[str, Seen] | None = None
-        self._stamped: Seen | None = None
-        # Rows in the lake, as long as its keys are known to be the source's.
-        self._lake_rows: int | None = None
+        return self.elapsed() - self._horizon[1] if self._horizon[1] else 0.0
 
     def _close(self, *, broken: bool = False) -> None:
         if self._open is not None:
@@ -151,18 +141,18 @@ class Jdbc:
     def _known(self, checkpoint: str | None) -> Progress:
         if self._ahead is not None and self._ahead[0] == checkpoint:
             return self._ahead[1]
-        progress = read_progress(checkpoint, self._settings.name)
+        progress = read_progress(checkpoint, self.settings.name)
         # Without progress, as when it is ignored, the clock may be behind the read times of the lake's rows.
-        return progress if checkpoint is not None else replace(progress, read_ms=self._newest_ms() or 0)
+        return progress if checkpoint is not None else replace(progress, read_ms=self.newest_ms() or 0)
 
     def _identified(self) -> str:
         first, otherwise = IDENTITIES
         try:
-            self._database.look(f"SELECT {first}").close()
+            self.database.look(f"SELECT {first}").close()
         except (JobError, Py4JJavaError) as error:
             if isinstance(error, Py4JJavaError) and not str(state_of(error) or "").startswith(_KEPT_BACK):
                 raise
-            self._log(
+            self.log(
                 f"the database keeps back which cluster it is ({first_line(error)}): after it was restored to an "
                 "earlier state, start over with --ignore-checkpoint"
             )
@@ -170,7 +160,7 @@ class Jdbc:
         return first
 
     def _looked(self, look: Look, checkpoint: str | None, progress: Progress, *, sweeps: bool) -> JdbcBatch | None:
-        control = read_control(look, self._settings, str(self._identity))
+        control = read_control(look, self.settings, str(self._identity))
         self._watch(control)
         relation = self._described(look, control)
         at = _Sight(look=look, relation=relation, control=control, checkpoint=checkpoint, progress=progress)
@@ -181,7 +171,7 @@ class Jdbc:
         reason = self._suspicion or detection.why_all_rows(progress.mark, control, self._detection)
         if reason is None:
             return self._by_sweep(at)
-        self._log(f"{self._settings.name}: all rows are read: {reason}")
+        self.log(f"{self.settings.name}: all rows are read: {reason}")
         self._suspicion = None
         target = detection.all_rows(look, relation, control, self._detection, progress.mark)
         return self._next_part(replace(at, progress=replace(progress, target=target, whole=True, after=None)))
@@ -194,7 +184,7 @@ class Jdbc:
             self._ahead = (at.checkpoint, replace(progress, mark=target))
             return None
         progress = replace(progress, target=target, whole=False, after=None)
-        if seen.changed > self._settings.max_rows:
+        if seen.changed > self.settings.max_rows:
             return self._next_part(replace(at, progress=progress))
         return self._batch(at, condition, seen, self._completed(progress, seen.rows), complete=True)
 
@@ -205,10 +195,10 @@ class Jdbc:
             return None
         if detection.why_all_rows(mark, at.control, self._detection):
             return None
-        condition = stamped_since(self._column, mark.low - int(self._settings.margin_seconds * 1e6))
+        condition = stamped_since(self._column, mark.low - int(self.settings.margin_seconds * 1e6))
         seen = at.relation.seen(at.look, condition)
         following = replace(at.progress, mark=replace(mark, low=low))
-        if not seen.changed or seen == self._stamped or seen.changed > self._settings.max_rows:
+        if not seen.changed or seen == self._stamped or seen.changed > self.settings.max_rows:
             self._ahead = (at.checkpoint, following)
             return None
         # Rows that this brings and the next sweep no longer sees must not be ignored.
@@ -216,7 +206,7 @@ class Jdbc:
         return self._batch(at, condition, seen, following, complete=False)
 
     def _next_part(self, at: _Sight) -> JdbcBatch:
-        look, relation, progress, most = at.look, at.relation, at.progress, self._settings.max_rows
+        look, relation, progress, most = at.look, at.relation, at.progress, self.settings.max_rows
         condition, after = detection.condition_of(progress, relation), self._reached(look, relation, progress)
         count, bounds = relation.parts(look, condition, after, most=most)
         if count < most:
@@ -227,7 +217,7 @@ class Jdbc:
             parts, rows = relation.divided(after, *bounds), None
             self._last = (relation.digest(look, bounds[-1]), bounds[-1])
             following = replace(progress, after=self._last[0], read_ms=self._read_ms(progress))
-            self._log(f"{self._settings.name}: {count} rows more are read, in the order of their keys")
+            self.log(f"{self.settings.name}: {count} rows more are read, in the order of their keys")
         size = 0
         if count <= SMALL_EVENTS:
             parts = [relation.between(after, None if count < most else bounds[-1])]
@@ -240,7 +230,7 @@ class Jdbc:
             return self._last[1] if progress.after else None
         found = relation.key_of(look, progress.after)
         if found is None:
-            self._log(f"{self._settings.name}: the row that was read last is gone, so its parts are read once more")
+            self.log(f"{self.settings.name}: the row that was read last is gone, so its parts are read once more")
         return found
 
     def _batch(
@@ -257,8 +247,8 @@ class Jdbc:
             several = seen.changed > _FOR_ONE
             parts = at.relation.all_parts(at.look, condition, seen.changed) if several else [ALL]
         return JdbcBatch(
-            spark=self._spark,
-            database=self._database,
+            spark=self.spark,
+            database=self.database,
             look=at.look,
             relation=at.relation,
             condition=condition,
@@ -287,12 +277,12 @@ class Jdbc:
         self._missing = missing
 
     def _explain(self, missing: int, *, whole: bool) -> None:
-        name = self._settings.name
+        name = self.settings.name
         if missing < 0:
-            self._log(f"{name}: {-missing} rows came while others were read: a foreign table or a function is in it")
+            self.log(f"{name}: {-missing} rows came while others were read: a foreign table or a function is in it")
         # Right after all rows were read, missing rows can only be ones that don't fit.
         elif missing and whole:
-            self._log(f"{name}: {missing} of its rows don't fit, or have no key, and aren't in the lake")
+            self.log(f"{name}: {missing} of its rows don't fit, or have no key, and aren't in the lake")
         elif missing:
             self._suspicion = f"{missing} of its rows aren't in the lake, though no transaction wrote them since"
             self._next_sweep = 0.0
@@ -312,10 +302,10 @@ class Jdbc:
         known = (control.shape, control.kind, control.foreign, control.standby, control.members, control.indexes)
         if self._relation is not None and self._described_as == known:
             return self._relation
-        settings = self._settings
-        relation = described(look, control, settings, self._key, self._log)
+        settings = self.settings
+        relation = described(look, control, settings, self.key, self.log)
         self._detection = detection.decided(settings, control)
-        self._column = detection.usable_column(look, relation, control, self._log)
+        self._column = detection.usable_column(look, relation, control, self.log)
         self._relation, self._described_as = relation, known
         return relation
 
@@ -323,11 +313,11 @@ class Jdbc:
         if control.horizon >= control.next_transaction:
             self._horizon = (control.horizon, 0.0)
         elif not self._horizon[1] or control.horizon != self._horizon[0]:
-            self._horizon = (control.horizon, self._elapsed())
+            self._horizon = (control.horizon, self.elapsed())
 
     def _read_ms(self, progress: Progress) -> int:
         """Return the next commit's ordering value: the clock may stand still or go back, this doesn't."""
         return max(self._now_ms(), progress.read_ms + 1)
 
     def _now_ms(self) -> int:
-        return int(self._clock() * 1000)
+        return int(self.clock() * 1000)

@@ -7,16 +7,19 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import boto3
 import pytest
 from botocore.response import StreamingBody
 from botocore.stub import Stubber
+from confluent_kafka import KafkaException
 
 from contract.states import Word
+from local.errors import RefusedError
 from local.look.json_lines import BUCKET, prefix
 from local.services.source_database import OutboxQueue, Slot
-from local.state import collect
+from local.state import collect, services
 from local.state.problems import Problem
 from local.state.quarantine import MOST_BYTES, REASON_CHARACTERS, SHOWN, Quarantine, QuarantinedLine, entry, newest
 from local.state.stages import Stage, Stages, Trail, on_wall_clock, wal_bytes
@@ -35,6 +38,18 @@ def test_a_service_that_hangs_during_a_look_is_asked_nothing_more(monkeypatch: p
     assert answering.ask(lambda: 1, "s3") == 1
     with pytest.raises(ValueError, match="invalid literal"):
         answering.ask(lambda: int("x"), "s3")
+
+
+def test_what_hangs_and_what_refuses_the_login_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "ANSWER_S", 0.2)
+    ended = threading.Event()
+    platform = Mock(**{"pid.return_value": None})
+    ready: dict[str, Any] = {"s3": {"return_value": True}, "kafka": {"side_effect": RefusedError("another password")}}
+    ready |= {"moto": {"side_effect": ended.wait}, "connect": {"side_effect": KafkaException("down")}}
+    platform.services.listening = {name: Mock(ready=Mock(**answer)) for name, answer in ready.items()}
+    found = services.unusable_services(platform, {*ready, "job"})
+    ended.set()
+    assert found == ({"moto", "connect"}, {"kafka": "another password"})
 
 
 def data(end: int | None, landed: int | None, read_to: int | None = None, **changed: object) -> DataStatus:

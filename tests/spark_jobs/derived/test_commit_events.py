@@ -107,6 +107,15 @@ def test_what_ends_as_it_was_has_had_the_versions_in_between(kept: Kept) -> None
 
 
 @pytest.mark.long
+def test_what_is_sent_again_is_no_version(kept: Kept) -> None:
+    kept.lake.run(change(1, 10, "a"), change(1, 11, None), change(1, 12, "b"))
+    kept.follow()
+    kept.lake.run(change(1, 1, "one"), change(1, 10, "a"), change(1, 11, None), change(1, 12, "b"), change(1, 13, "c"))
+    assert kept.follow() == 1
+    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", None, "b", "c")]
+
+
+@pytest.mark.long
 def test_what_the_history_has_is_put_away_no_longer(kept: Kept) -> None:
     for number in range(3):
         kept.lake.run(change(1, 10 + 2 * number, "x"), change(1, 11 + 2 * number, "y"))

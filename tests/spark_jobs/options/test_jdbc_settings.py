@@ -15,6 +15,7 @@ GIVEN = {
     keys.JDBC_PASSWORD_FILE: "/run/password",
     keys.JDBC_TABLE: "public.address",
 }
+FETCH_SIZE = f"{keys.JDBC_EXTRA}fetchsize"
 ARGUMENTS = [
     *("--target-base-path", "/lake/address", "--target-table", "lake.address", "--table-type", "COPY_ON_WRITE"),
     *("--source-class", "org.apache.hudi.utilities.sources.JdbcSource"),
@@ -29,7 +30,7 @@ def decided(given: dict[str, str] | None = None, *arguments: str, log: list[str]
 
 
 def test_hoodie_streamers_names_do() -> None:
-    made = decided({f"{keys.JDBC_EXTRA}fetchsize": "50", f"{keys.JDBC_EXTRA}tcpKeepAlive": "false"})
+    made = decided({FETCH_SIZE: "50", f"{keys.JDBC_EXTRA}tcpKeepAlive": "false"})
     assert (made.schema, made.table, made.name) == ("public", "address", "public.address")
     assert (made.server.hosts, made.server.database) == (("db.example.com",), "pagila")
     assert made.server.password.file == "/run/password"
@@ -60,17 +61,11 @@ def test_what_has_no_use_is_told() -> None:
         ({keys.JDBC_TABLE: ""}, "table.name is missing: JdbcSource needs it"),
         ({keys.JDBC_QUERY: "SELECT 1"}, "table.name and .*query: say one of them"),
         ({keys.JDBC_PASSWORD: "hush"}, "password and .*password.file: say one of them"),
-        (
-            {f"{keys.JDBC_PREFIX}driver.class": "com.mysql.Driver"},
-            "driver.class=com.mysql.Driver: say org.postgresql.Driver",
-        ),
+        ({f"{keys.JDBC_PREFIX}driver.class": "com.mysql.Driver"}, "class=com.mysql.Driver: say org.postgresql.Driver"),
         ({keys.JDBC_DETECTION: "stamp"}, "detection=stamp: say auto or xmin or column or hash"),
         ({keys.JDBC_DETECTION: "column"}, "table.incr.column.name is missing"),
-        (
-            {f"{keys.JDBC_EXTRA}fetchsize": "many"},
-            "extra.options.fetchsize=many: say a whole number from 1 to 1,000,000",
-        ),
-        ({f"{keys.JDBC_EXTRA}fetchsize": "-5"}, "extra.options.fetchsize=-5: say a whole number from 1 to 1,000,000"),
+        ({FETCH_SIZE: "many"}, "extra.options.fetchsize=many: say a whole number from 1 to 1,000,000"),
+        ({FETCH_SIZE: "-5"}, "extra.options.fetchsize=-5: say a whole number from 1 to 1,000,000"),
         ({keys.APPEND_ONLY: "true", keys.RECORD_KEY: "__event_id"}, "append.only=true isn't possible with JdbcSource"),
         ({f"{keys.JDBC_EXTRA}partitionColumn": "id"}, "extra.options.partitionColumn isn't supported"),
         ({f"{keys.JDBC_EXTRA}sslfactory": "x.NonValidatingFactory"}, "sslfactory isn't supported: no other class"),

@@ -31,6 +31,7 @@ hoodie.deltastreamer.schemaprovider.source.schema.file=s3://data-lake-demo-cevo/
 hoodie.deltastreamer.source.dfs.root=s3://data-lake-demo-cevo/cdc-events/
 hoodie.parquet.small.file.limit=134217728
 """
+GENERATOR = f"{keys.KEY_GENERATOR}=org.apache.hudi.keygen"
 LEAST = {keys.RECORD_KEY: "order_id", keys.FILES_ROOT: "s3://landing/x/", keys.SCHEMA_FILE: "s.avsc"}
 
 
@@ -138,18 +139,9 @@ def test_what_has_no_use_is_said(given: str, warning: str) -> None:
         ("hoodie.streamer.source.dfs.root=", "is missing: JsonDFSSource"),
         ("hoodie.datasource.write.recordkey.field=", "recordkey.field is missing: a Hudi table needs it"),
         ("hoodie.datasource.write.hive_style_partitioning=yes", "say true or false"),
-        (
-            f"{keys.KEY_GENERATOR}=org.apache.hudi.keygen.TimestampBasedKeyGenerator",
-            "TimestampBasedKeyGenerator isn't supported",
-        ),
-        (
-            f"{keys.KEY_GENERATOR}=org.apache.hudi.keygen.SimpleKeyGenerator",
-            "takes exactly one key field and one partition field",
-        ),
-        (
-            f"{keys.KEY_GENERATOR}=org.apache.hudi.keygen.NonpartitionedKeyGenerator;{keys.PARTITION_PATH}=a",
-            "contradicts",
-        ),
+        (f"{GENERATOR}.TimestampBasedKeyGenerator", "TimestampBasedKeyGenerator isn't supported"),
+        (f"{GENERATOR}.SimpleKeyGenerator", "takes exactly one key field and one partition field"),
+        (f"{GENERATOR}.NonpartitionedKeyGenerator;{keys.PARTITION_PATH}=a", "contradicts"),
     ],
 )
 def test_refusals_name_the_key(changed: str, reason: str) -> None:

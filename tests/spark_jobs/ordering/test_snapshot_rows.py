@@ -133,7 +133,7 @@ def told(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: 
     return Told(customers, [entry["reason"] for entry in lake.quarantined()])
 
 
-@pytest.mark.parametrize(("key", "story"), enumerate(STORIES), ids=STORIES)
+@pytest.mark.parametrize(("key", "story"), list(enumerate(STORIES)), ids=STORIES)
 def test_a_snapshots_row_has_the_place_of_the_change_before_it(told: Told, key: int, story: str) -> None:
     assert [customers.get(key) for customers in told.customers] == STORIES[story][1]
 

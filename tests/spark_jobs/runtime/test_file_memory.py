@@ -1,5 +1,6 @@
 """A commit's requests to S3 stay within bounds and don't grow, and no stale answer is remembered."""
 
+import itertools
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,10 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from bench.job import CountedS3, by_verb
-from local.services.processes import Processes
+from bench.job import CountedS3, by_verb, counted_s3
 from local.services.spark import s3a_settings
-from local.setup.ports import choose
 from operate.costs.prices import load_prices
 from spark_jobs.runtime import hadoop
 from spark_jobs.runtime.hadoop import Hadoop, remembering
@@ -27,31 +26,22 @@ MOST_WORK = (5, 10)
 
 @pytest.fixture(scope="module")
 def s3(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[CountedS3]:
-    folder = tmp_path_factory.mktemp("counted")
-    server = CountedS3(folder, port=choose(["s3"], earlier={})["s3"])
-    processes = Processes(folder, folder / "logs")
-    hadoop = Hadoop(spark)
-    # Bucket names that no other test uses: Hadoop keeps one FileSystem per bucket.
-    for bucket in ("counted-lake", "counted-landing"):
-        for key, value in s3a_settings(server.endpoint).items():
+    configuration = Hadoop(spark).configuration
+    with counted_s3(tmp_path_factory.mktemp("counted")) as server, pytest.MonkeyPatch.context() as patch:
+        # Names that no other test uses: Hadoop keeps one FileSystem per bucket.
+        buckets = ["counted-lake", "counted-landing"]
+        server.create_buckets(buckets)
+        for bucket, (key, value) in itertools.product(buckets, s3a_settings(server.endpoint).items()):
             name = key.removeprefix("spark.hadoop.fs.s3a.")
             if not name.startswith("spark."):
-                hadoop.configuration.set(f"fs.s3a.bucket.{bucket}.{name}", value)
-    # boto3's client reads it, too.
-    endpoint = hadoop.configuration.get("fs.s3a.endpoint")
-    hadoop.configuration.set("fs.s3a.endpoint", server.endpoint)
-    try:
-        processes.start("s3", server.prepare())
-        processes.wait_until("s3", server.ready, timeout_s=60)
-        server.create_buckets(["counted-lake", "counted-landing"])
-        with pytest.MonkeyPatch.context() as patch:
-            environment = {"ENDPOINT_URL_S3": server.endpoint, "ACCESS_KEY_ID": "x", "SECRET_ACCESS_KEY": "x"}
-            for name, value in environment.items():
-                patch.setenv(f"AWS_{name}", value)
-            yield server
-    finally:
-        hadoop.configuration.set("fs.s3a.endpoint", endpoint)
-        processes.stop("s3", grace_s=10)
+                configuration.set(f"fs.s3a.bucket.{bucket}.{name}", value)
+        for name, value in {"ENDPOINT_URL_S3": server.endpoint, "ACCESS_KEY_ID": "x", "SECRET_ACCESS_KEY": "x"}.items():
+            patch.setenv(f"AWS_{name}", value)
+        # boto3's client reads it, too.
+        endpoint = configuration.get("fs.s3a.endpoint")
+        configuration.set("fs.s3a.endpoint", server.endpoint)
+        yield server
+        configuration.set("fs.s3a.endpoint", endpoint)
 
 
 def tasks_by_job(spark: SparkSession) -> dict[int, int]:

@@ -125,6 +125,13 @@ def test_a_materialized_view_is_looked_at_by_digests(located: Queried) -> None:
     assert report.upserts == 86
 
 
+@pytest.mark.long
+def test_a_view_is_read_in_parts_too(located: Queried) -> None:
+    located.arguments = ("--source-limit", "200")
+    assert [report.upserts for report in located.run()] == [200, 200, 200, 3]
+    located.equal_after("UPDATE city SET city = city || '!'")
+
+
 def test_a_query_stands_in_a_tables_place(located: Queried) -> None:
     located.execute("ALTER TABLE city ADD COLUMN area numeric(10,2)")
     located.execute("UPDATE city SET area = city_id * 1.5")

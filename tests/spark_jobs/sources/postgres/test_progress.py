@@ -178,8 +178,8 @@ def test_a_look_says_since_when_the_lake_has_all(
     monkeypatch.setattr(Jdbc, "_identified", lambda _self: "")
     monkeypatch.setattr(Jdbc, "_looked", lambda *_given, **_more: found[-1])
     settings, spark = decided({"hoodie.streamer.jdbc.sweep.interval.seconds": "0"}), cast(Any, None)
-    times = dict.fromkeys(("clock", "elapsed"), lambda: database.now)
-    jdbc = Jdbc(spark, settings, database, ["address_id"], log=print, **times)
+    jdbc = Jdbc(spark, settings, database, ["address_id"], log=print, clock=lambda: database.now)
+    jdbc.elapsed = jdbc.clock
     for look in looks:
         if look is None:
             jdbc.reset()

@@ -220,7 +220,7 @@ def test_a_delete_next_to_a_new_row_that_does_not_fit_arrives(queried: Queried, 
 def test_what_is_read_by_a_clock_that_is_behind_the_lakes_rows_arrives(queried: Queried) -> None:
     job = queried.job()
     assert isinstance(job._source, source.Jdbc)
-    job._source._clock = lambda: time.time() + 3600
+    job._source.clock = lambda: time.time() + 3600
     queried.run(job)
     job.close()
     for number, arguments in enumerate([(), ("--ignore-checkpoint", "once")]):
