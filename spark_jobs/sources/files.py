@@ -214,7 +214,7 @@ class JsonFiles:
     @property
     def start(self) -> str:
         """The progress before anything is read."""
-        return FileCheckpoint(self._root).to_text()
+        return FileCheckpoint(normalised_root(self.lister.root)).to_text()
 
     def next_batch(self, checkpoint: str | None) -> FileBatch | None:
         """Return the next files after `checkpoint`, at most the settings' bytes but at least one file."""
