@@ -1,4 +1,4 @@
-"""Reads all rows of a captured table from the database once, before its events (docs/decisions/0100)."""
+"""Reads all rows of a captured table from the database once, before its events (docs/decisions/0024)."""
 
 import json
 import time
