@@ -39,6 +39,11 @@ _HOLDERS = """SELECT json_agg(json_build_array(c.oid::bigint, n.nspname, c.relna
         CROSS JOIN LATERAL pg_partition_tree(t.oid) AS l
         WHERE s.nspname = {schema} AND t.relname = {table} AND t.relkind = 'p' AND l.isleaf)"""
 
+# The same relations with their present files, whatever the look's snapshot: functions aren't bound to it.
+_FILES = """SELECT json_agg(json_build_array(f.relid::oid::bigint, pg_relation_filenode(f.relid)::bigint))::text FROM (
+    SELECT t AS relid FROM to_regclass({name}) AS t WHERE NOT EXISTS (SELECT FROM pg_partition_tree(t))
+    UNION ALL SELECT l.relid FROM pg_partition_tree(to_regclass({name})) AS l WHERE l.isleaf) AS f"""
+
 
 class RewrittenError(Exception):
     """A table has to be read again; the message is one line."""
@@ -170,7 +175,7 @@ class FirstLoad:
             size=size,
             snapshot=snapshot,
             start=start,
-            is_whole=lambda: _files(self._holders()) == _files(before),
+            is_whole=lambda: self._files(look) == {(one.oid, one.file) for one in before},
         )
 
     def reset(self) -> None:
@@ -183,13 +188,14 @@ class FirstLoad:
         found = json.loads(self._asked(_HOLDERS.format(**self._names)) or "null")
         return [_Holder(**dict(zip(names, one, strict=True))) for one in found or ()]
 
+    def _files(self, look: Look) -> set[tuple[int, int]]:
+        """Ask on the look's own connection: a second one may be another table's, which waits for ours."""
+        name = literal(f"{quoted(self._settings.jdbc.schema)}.{quoted(self._settings.jdbc.table)}")
+        return {(oid, file) for oid, file in json.loads(look.text(_FILES.format(name=name)) or "[]")}
+
     def _asked(self, query: str) -> str | None:
         look = self._database.look()
         try:
             return look.text(query)
         finally:
             look.close()
-
-
-def _files(holders: Sequence[_Holder]) -> set[tuple[int, int]]:
-    return {(one.oid, one.file) for one in holders}

@@ -41,6 +41,8 @@ class Loaded(Queried):
             keys.FIRST_LOAD_SLOT: self.parameters["dbname"],
             keys.FIRST_LOAD_PUBLICATION: "w",
             keys.JDBC_SWEEP: "",
+            # Tables share these: a load that needed a second one would wait for another's.
+            f"{keys.JDBC_PREFIX}connections": "1",
             **self.extra,
         }
         return {key: value for key, value in {**super().properties(), **own}.items() if value}
