@@ -148,7 +148,8 @@ class Ingest(KeptTable):
 
     def _next_batch(self) -> Batch | None:
         if self._first_load and self._last_instant is None and isinstance(self._source, JsonFiles):
-            return self._first_load.next_batch(self._source.start)
+            # What has landed is in the rows.
+            return self._first_load.next_batch(self._source.passed())
         return self._source.next_batch(self._checkpoint.source)
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from contract.added_columns import AddedColumn
-from contract.events import LSN, OPERATION, OPERATIONS, SETTLED, SOURCE_TIME_MS, SPECIALS_COLUMN, TRUNCATE
+from contract.events import LSN, OPERATION, OPERATIONS, READ, SETTLED, SOURCE_TIME_MS, SPECIALS_COLUMN, TRUNCATE
 from spark_jobs.decoding import decode, row_keys, wire
 from spark_jobs.decoding.decode import Decoder, Reasons
 from spark_jobs.decoding.new_columns import described_columns, infer_columns, new_columns, source_types
@@ -204,7 +204,10 @@ class BatchDecoder:
         if self.snapshot is None:
             return events
         # They stay as lines, which are counted.
-        contained = self.snapshot.contains(F.col("transaction"), F.col(f"row.{LSN}"))
+        at = F.col(f"row.{LSN}")
+        # A row that the connector had read before has its reading's position, and no transaction.
+        read = F.coalesce((F.col(f"row.{OPERATION}") == READ) & (at < self.snapshot.position), F.lit(False))
+        contained = read | self.snapshot.contains(F.col("transaction"), at)
         empty = {"row": F.lit(None), "reason": F.lit(None), "deleted": F.lit(False)}
         empty |= dict.fromkeys(("placeholders", "unknown"), wire.no_names())
         passed = {name: F.when(contained, value).otherwise(F.col(name)) for name, value in empty.items()}

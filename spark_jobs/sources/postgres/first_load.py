@@ -75,7 +75,7 @@ class _Holder:
 class LoadBatch(RelationBatch):
     """All rows of a table; later, events that its `snapshot` contains are passed over.
 
-    `start`: the progress of a source that nothing was read from. `is_whole` tells whether the table still has the files
+    `start`: the progress behind the events that landed before. `is_whole` tells whether the table still has the files
     from before the snapshot.
     """
 
@@ -144,7 +144,10 @@ class FirstLoad:
         self._names = {"schema": literal(settings.jdbc.schema), "table": literal(settings.jdbc.table)}
 
     def next_batch(self, start: str) -> LoadBatch | None:
-        """Return all rows; None before the connector's slot keeps what comes after them."""
+        """Return all rows; None before the connector's slot keeps what comes after them.
+
+        `start`: the progress behind events that have landed already.
+        """
         self.reset()
         settings, jdbc = self._settings, self._settings.jdbc
         streams = _STREAMS.format(slot=literal(settings.slot), publication=literal(settings.publication), **self._names)
