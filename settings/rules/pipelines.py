@@ -80,8 +80,8 @@ def first_loads(environment: Environment) -> Iterator[Problem]:
         if direct := [table.name for table in pipeline.captured.tables if table.first_load == "direct"]:
             yield (
                 f"pipelines[{number}]",
-                f"{', '.join(direct)} of pipelines/{pipeline.name}.toml would be read directly at first, which is for one"
-                ' machine: say first_load = "connector"',
+                f"{', '.join(direct)} of pipelines/{pipeline.name}.toml would be read directly at first, which is for"
+                ' one machine: say first_load = "connector"',
             )
 
 
