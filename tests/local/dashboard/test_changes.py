@@ -108,7 +108,7 @@ def test_a_topic_is_read_on_from_where_the_last_look_ended() -> None:
         topic.late = late
         assert [change.columns for change in changes.read()[:2]] == [(("name", "50", "51"),), (("name", "1049", "50"),)]
     assert topic.read == [50, FIRST_EVENTS + 50]
-    # A topic that was made anew is shorter.
+    # A topic that was made again is shorter.
     topic.found = topic.found[:2]
     assert changes.read()[0].columns == (("name", "0", "1"),)
 
