@@ -61,25 +61,26 @@ class _Holder:
     file: int
     readable: bool
 
-    def parts(self) -> list[str]:
+    def parts(self) -> list[tuple[str, str]]:
         """Write the FROM item and condition of each part of its pages."""
         source, page = f"ONLY {quoted(self.schema)}.{quoted(self.name)} AS t", 8192
         pages, step = -(-self.size // page), _BYTES_PER_PART // page
         edges = [*range(0, max(pages, 1), step)]
         # The last one is open: the table may have grown.
         within = [f"t.ctid >= '({first},0)'::tid AND t.ctid < '({first + step},0)'::tid" for first in edges[:-1]]
-        return [f"{source} WHERE {one}" for one in (*within, f"t.ctid >= '({edges[-1]},0)'::tid")]
+        return [(source, one) for one in (*within, f"t.ctid >= '({edges[-1]},0)'::tid")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoadBatch(RelationBatch):
     """All rows of a table; later, events that its `snapshot` contains are passed over.
 
-    `start`: the progress behind the events that landed before. `is_whole` tells whether the table still has the files
-    from before the snapshot.
+    `sources`: the FROM item of each part. `start`: the progress behind the events that landed before. `is_whole` tells
+    whether the table still has the files from before the snapshot.
     """
 
     snapshot: Snapshot
+    sources: Sequence[str]
     start: str
     is_whole: Callable[[], bool]
 
@@ -111,11 +112,8 @@ class LoadBatch(RelationBatch):
         return bool(self._read([f"SELECT {self.relation.exists(condition)} AS found"]).collect()[0]["found"])
 
     def _queries(self, query: Callable[[Relation], str]) -> list[str]:
-        found = []
-        for part in self.parts:
-            source, _, condition = part.partition(" WHERE ")
-            found.append(f"{query(replace(self.relation, part=source))} AND {condition or ALL}")
-        return found
+        parts = zip(self.sources, self.parts, strict=True)
+        return [f"{query(replace(self.relation, part=source))} AND {condition}" for source, condition in parts]
 
     def _place(self) -> list[Expression]:
         nowhere = F.struct(
@@ -163,7 +161,7 @@ class FirstLoad:
         if size <= SMALL_BYTES:
             rows, _ = relation.counted(look, ALL)
         if size <= SMALL_BYTES or not all(one.readable for one in before):
-            parts = [relation.source]
+            parts = [(relation.source, ALL)]
         else:
             parts = [part for one in before for part in one.parts()]
         self._log(f"{jdbc.name}: about {rows} rows are read from the database, in {len(parts)} parts")
@@ -173,7 +171,8 @@ class FirstLoad:
             look=look,
             relation=relation,
             condition=ALL,
-            parts=parts,
+            parts=[condition for _, condition in parts],
+            sources=[source for source, _ in parts],
             count=max(rows, int(size > 0)),
             size=size,
             snapshot=snapshot,
