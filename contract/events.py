@@ -15,6 +15,9 @@ PREFIX = "__"
 # The added fields (`add.fields`), by Debezium's names; `source.ts_ms` becomes `__source_ts_ms`.
 METADATA_FIELDS = ("op", "db", "table", "schema", "lsn", "source.ts_ms")
 OPERATION, DATABASE, TABLE, SCHEMA, LSN, SOURCE_TIME_MS = map(added, METADATA_FIELDS)
+# The transaction's number, its lower 32 bits: added behind the others where a first load is read from the database.
+TRANSACTION_FIELD = "source.txId"
+TRANSACTION = added(TRANSACTION_FIELD)
 # Text, `true` or `false`. Debezium's fixed name, whatever the prefix (`delete.tombstone.handling.mode`: rewrite).
 DELETED = "__deleted"
 IS_DELETED = "true"

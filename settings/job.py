@@ -148,7 +148,7 @@ def landing_folder(pipeline: Pipeline, table: CapturedTableSettings, landing: st
 
 
 def table_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:
-    source = {**queried(table), **places.source} if table.is_queried else _of_log(table, places.source)
+    source = {**queried(table), **places.source} if table.is_queried else _of_log(pipeline, table, places.source)
     return TableJob(
         landing=None if table.is_queried else landing_folder(pipeline, table, places.landing),
         table_path=f"{places.lake}/{pipeline.lake_table(table)}",
@@ -163,14 +163,18 @@ def table_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlace
     )
 
 
-def _of_log(table: CapturedTableSettings, source: Mapping[str, str]) -> dict[str, str]:
+def _of_log(pipeline: Pipeline, table: CapturedTableSettings, source: Mapping[str, str]) -> dict[str, str]:
     """Return a table's own properties: only a log has changes between commits, and it lacks new columns' types."""
-    kept = {keys.HISTORY_KEPT: "true"} if table.history else {}
-    if table.how != "log" or table.evolution != "add":
-        return kept
+    found = {keys.HISTORY_KEPT: "true"} if table.history else {}
+    if table.how == "log" and table.evolution == "add":
+        found[keys.NEW_COLUMN_TYPES] = keys.TYPES_OF_SOURCE
+    if table.first_load == "direct":
+        found[keys.FIRST_LOAD_SLOT] = pipeline.source.slot
+        found[keys.FIRST_LOAD_PUBLICATION] = pipeline.source.publication
+        found |= {keys.JDBC_LEFT_OUT: ",".join(table.leave_out)} if table.leave_out else {}
+    asks = keys.NEW_COLUMN_TYPES in found or keys.FIRST_LOAD_SLOT in found
     # No property can name a table with a dot in its name or schema.
-    asked = {keys.JDBC_TABLE: table.name, **source} if source and table.name.count(".") == 1 else {}
-    return {**kept, keys.NEW_COLUMN_TYPES: keys.TYPES_OF_SOURCE, **asked}
+    return {**found, keys.JDBC_TABLE: table.name, **source} if asks and source and table.name.count(".") == 1 else found
 
 
 def derived_job(pipeline: Pipeline, table: DerivedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:

@@ -22,6 +22,7 @@ from settings.section import Identifier, Names, Section, TopicPrefix
 Truncate = Literal["apply", "ignore", "stop"]
 Evolution = Literal["add", "guess", "fixed"]
 How = Literal["outbox", "log", "query"]
+FirstLoad = Literal["connector", "direct"]
 Detect = Literal["auto", "xmin", "column", "hash"]
 PipelineName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{0,19}$")]
 LakeName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,127}$")]
@@ -59,7 +60,7 @@ class CapturedTableSettings(Section):
     `retention_hours`: how far back the table's versions can be read. `evolution`: whether a new column is added to the
     lake's table, with the source's type (add) or one inferred from its values (guess), or its events are quarantined
     (fixed). `history`: whether a separate table keeps the versions of its rows (docs/decisions/0093). `truncate`: the
-    effect of a TRUNCATE there.
+    effect of a TRUNCATE there. `first_load`: whether the connector or the job reads the rows that are there at first.
 
     With how = "query" the job queries the database, which then has no connector. `detect`: how it finds changes;
     `column`: a timestamp for more frequent polls. `query` provides the rows instead of a table; `name` names them.
@@ -83,6 +84,7 @@ class CapturedTableSettings(Section):
     history: bool = False
     evolution: Evolution = "add"
     truncate: Truncate
+    first_load: FirstLoad = "connector"
     detect: Detect = "auto"
     column: str | None = None
     query: str | None = None
@@ -141,6 +143,7 @@ class CapturedTableSettings(Section):
             stops_at_truncate=self.how == "log" and self.truncate == "stop" and not self.append_only,
             tells_of_truncate=self.how == "log" and (self.truncate != "stop" or self.append_only),
             append_only=self.append_only,
+            loaded_directly=self.first_load == "direct",
         )
 
 
@@ -196,7 +199,7 @@ class Pipeline(Section):
     def _names_of_its_own(cls, values: Any) -> Any:
         """Prefix names that must be unique with the pipeline's name, and apply the source's defaults to its tables.
 
-        A table's own `truncate` overrides the source's.
+        A table's own `truncate` and `first_load` override the source's.
         """
         if not isinstance(values, dict) or not isinstance(source := values.get("source"), dict):
             return values
@@ -208,10 +211,10 @@ class Pipeline(Section):
             "lake_prefix": f"{name}_",
         }
         source = dict(source)
-        truncate = source.pop("truncate", "stop")
+        own = {"truncate": source.pop("truncate", "stop"), "first_load": source.pop("first_load", "connector")}
         tables = values.get("tables")
         if isinstance(tables, list):
-            tables = [{"truncate": truncate} | table if isinstance(table, dict) else table for table in tables]
+            tables = [own | table if isinstance(table, dict) else table for table in tables]
         return values | {"source": defaults | source, "tables": tables}
 
     @property

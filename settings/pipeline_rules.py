@@ -35,6 +35,7 @@ def broken(pipeline: Pipeline, folder: Path) -> Iterator[Problem]:
         yield from _queried(where, table)
         yield from _columns(where, table)
         yield from _truncate(where, table)
+        yield from _first_load(where, table)
         yield from _schema(where, pipeline, table, folder)
 
 
@@ -77,6 +78,19 @@ def _truncate(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
             f"{where}.truncate",
             f"{table.truncate!r} goes with the order of changes: take ordering = {table.ordering!r} out, or stop there",
         )
+
+
+def _first_load(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
+    if table.first_load == "connector":
+        return
+    reasons = {
+        'only tables captured from the log (how = "log") have one': table.how != "log",
+        "a table without a key is read by the connector": table.append_only,
+        "hashed columns are hashed by the connector": bool(table.hash),
+        "no property of the job can name a table with a dot in its name": table.name.count(".") != 1,
+    }
+    for reason in (reason for reason, holds in reasons.items() if holds):
+        yield f"{where}.first_load", f'{reason}: say first_load = "connector" for it'
 
 
 def _columns(where: str, table: CapturedTableSettings) -> Iterator[Problem]:

@@ -32,6 +32,7 @@ from spark_jobs.sources.files import JsonFiles
 from spark_jobs.sources.kafka import JsonKafka
 from spark_jobs.sources.listing import lister_for
 from spark_jobs.sources.postgres.access import Databases
+from spark_jobs.sources.postgres.first_load import FirstLoad, LoadBatch
 from spark_jobs.sources.postgres.source import Jdbc
 from spark_jobs.table import commits
 from spark_jobs.table.claim import Claim
@@ -60,7 +61,7 @@ class Ingest(KeptTable):
         self._given = tuple(columns)
         encoded, databases = self._table.url_encodes, shared.databases
         self._decoder = BatchDecoder(spark, settings, columns, encoded=encoded, databases=databases, log=self._log)
-        self._source = self._source_of(shared)
+        self._source, self._first_load = self._source_of(shared), self._first_load_of(shared)
         self._quarantine = Quarantine(Hadoop(spark), settings.quarantine_path)
         self._transformer = transform.of_settings(spark, settings, columns)
         # Stores the events of each commit, for the table's history.
@@ -77,9 +78,7 @@ class Ingest(KeptTable):
         spark, given, log = self._spark, self._settings.source, self._log
         if isinstance(given, JdbcSettings):
             database = (shared.databases or Databases(spark, log=log)).of(given.server)
-            named = {column.name: column.source for column in self._given}
-            key = [named.get(name, name) for name in self._settings.table.key_fields]
-            return Jdbc(spark, given, database, key, log=log, newest_ms=self._table.newest)
+            return Jdbc(spark, given, database, self._source_key, log=log, newest_ms=self._table.newest)
         if isinstance(given, KafkaSettings):
             return JsonKafka(spark, given, log=log)
         assert isinstance(given, FileSettings)  # noqa: S101  (table_job.py keeps tables made of others)
@@ -88,8 +87,21 @@ class Ingest(KeptTable):
             log(note)
         return JsonFiles(spark, given, lister, log=log)
 
+    def _first_load_of(self, shared: SharedParts) -> FirstLoad | None:
+        settings = self._settings.first_load
+        if settings is None:
+            return None
+        database = (shared.databases or Databases(self._spark, log=self._log)).of(settings.jdbc.server)
+        return FirstLoad(self._spark, settings, database, self._source_key, log=self._log)
+
+    @property
+    def _source_key(self) -> list[str]:
+        """The key's columns by the source's names."""
+        named = {column.name: column.source for column in self._given}
+        return [named.get(name, name) for name in self._settings.table.key_fields]
+
     def load(self) -> None:
-        self._source.reset()
+        self.close()
         super().load()
 
     def _begin(self, *, exists: bool) -> None:
@@ -108,6 +120,7 @@ class Ingest(KeptTable):
         stored = replace(stored, columns=added_columns.since(stored.columns, self._last_instant))
         given = self._settings.options
         self._checkpoint = commits.starting_from(stored, reset=given.checkpoint, ignore=given.ignore_checkpoint)
+        self._decoder.snapshot = self._checkpoint.snapshot
 
     def states(self) -> Mapping[str, float]:
         states = dict[str, float]()
@@ -125,7 +138,7 @@ class Ingest(KeptTable):
         """Commit the next batch, None without any; an error comes before anything is written to the table."""
         while True:
             started = time.monotonic()
-            batch = self._source.next_batch(self._checkpoint.source)
+            batch = self._next_batch()
             if batch is None:
                 return None
             report = self._brought(batch, started) if batch.has_lines else None
@@ -133,8 +146,16 @@ class Ingest(KeptTable):
                 return report
             self._checkpoint = replace(self._checkpoint, source=batch.checkpoint)
 
+    def _next_batch(self) -> Batch | None:
+        if self._first_load and self._last_instant is None and isinstance(self._source, JsonFiles):
+            # What has landed is in the rows.
+            return self._first_load.next_batch(self._source.passed())
+        return self._source.next_batch(self._checkpoint.source)
+
     def close(self) -> None:
         self._source.reset()
+        if self._first_load:
+            self._first_load.reset()
 
     def _brought(self, batch: Batch, started: float) -> CommitReport | None:
         with self._turns.take(small=batch.is_small), self._compiling.unless(batch.is_small):
@@ -142,6 +163,8 @@ class Ingest(KeptTable):
             try:
                 return self._commit(batch, decoded, started)
             finally:
+                if self._first_load:
+                    self._first_load.reset()
                 self._orderer.release()
                 decoded.cached.release()
                 if len(self._decoder.columns) > WIDE:
@@ -218,6 +241,9 @@ class Ingest(KeptTable):
         limit = self._settings.deletes_limit
         following, dropped = self._checkpoint.following(batch.checkpoint, deleted, limit=limit, truncates=after)
         following = replace(following, columns={**following.columns, **self._added()})
+        if isinstance(batch, LoadBatch):
+            batch.refuse_if_rewritten()
+            following = replace(following, snapshot=batch.snapshot)
         if dropped:
             self._log(f"{dropped} oldest deletes are no longer remembered against older events")
         self._refuse_others_commits()
@@ -234,6 +260,7 @@ class Ingest(KeptTable):
         commit = self._written(rows, following.to_metadata(), operation=operation)
         self._checkpoint = replace(following, columns=added_columns.since(following.columns, commit.instant))
         self._there = frozenset(rows.columns)
+        self._decoder.snapshot = following.snapshot
         return commit
 
     def _added(self) -> dict[str, AddedColumn]:

@@ -216,7 +216,12 @@ class Connectors:
         A table at which it fails meanwhile is set aside.
         """
         connector = self.source_connector()
-        tables = ChangedTables(connector=connector, settings=self._captured, to_read=self._folder / "connect" / TO_READ)
+        tables = ChangedTables(
+            connector=connector,
+            settings=self._captured,
+            to_read=self._folder / "connect" / TO_READ,
+            loaded=[table.name for table in self._services.tables if table.is_loaded_first],
+        )
         try:
             note = tables.bring(self._services.database.parameters())
         except PlatformError:

@@ -193,9 +193,17 @@ class LocalPipeline:
         return f"{len(wanted)} tables" if len(self.tables) > 1 else None
 
     def awaited(self) -> list[LocalTable]:
-        """Return the tables that must come to the lake: those with events that the sink lands."""
+        """Return the tables that must come to the lake: those with events that the sink lands, or with first rows."""
         ends, held = self.topic_ends(), self.connectors.held_topics
-        return [table for table in self.tables if ends[table.topic.name] and table.topic.name not in held]
+        landed = {table.name for table in self.tables if ends[table.topic.name] and table.topic.name not in held}
+        direct = [table for table in self.tables if table.entry.first_load == "direct"]
+        loaded = {table.name for table in self._with_rows(direct)}
+        return [table for table in self.tables if table.name in landed | loaded]
+
+    def _with_rows(self, tables: Sequence[LocalTable]) -> list[LocalTable]:
+        """Return the tables that have rows: the lake has no table for an empty one."""
+        with contextlib.closing(connect(self._services.database.parameters())) as connection:
+            return [table for table in tables if has_rows(connection, table.entry)]
 
     def table_states(self) -> dict[str, TableState]:
         """Return the states that the job reports, by job_name."""
@@ -304,9 +312,7 @@ class QueriedPipeline(LocalPipeline):
         return {}
 
     def awaited(self) -> list[LocalTable]:
-        """Return the tables with rows: an empty one has no lake table."""
-        with contextlib.closing(connect(self._services.database.parameters())) as connection:
-            return [table for table in self.tables if has_rows(connection, table.entry)]
+        return self._with_rows(self.tables)
 
     def read_again(self) -> None:
         """Restart the job so that it reads all rows and writes those that differ from the lake's."""

@@ -69,6 +69,11 @@ class LocalTable(InTheLake):
         return self.entry.name
 
     @property
+    def is_loaded_first(self) -> bool:
+        """Whether the job has yet to read the rows that are there at first."""
+        return self.entry.first_load == "direct" and not self.lake.exists()
+
+    @property
     def counted_column(self) -> str:
         """A column of the lake that each row has."""
         return lake_name(self.entry.key[0]) if self.entry.key else self.entry.ordering

@@ -179,7 +179,11 @@ def run_steps(startup: Startup, services: Services, pipeline: LocalPipeline, pro
         rights = startup.run("rights", connectors.grant_rights, after=[run(services.kafka)])
         topics = startup.run("topics", connectors.create_topics, after=[rights])
         connect = run(services.connect, after=[topics])
-        snapshot = startup.run("source", pipeline.start_source, after=[database, topics, connect], alone=True)
+        direct = any(table.first_load == "direct" for table in services.pipeline.tables)
+        before_source = [database, topics, connect, *([storage] if direct else [])]
+        snapshot = startup.run("source", pipeline.start_source, after=before_source, alone=True)
+        # What the job doesn't see of a table, the connector must already send.
+        before_job += [snapshot] if direct else []
         sink = startup.run("sink", connectors.start_sink, after=[topics, storage, connect])
         before_lake.append(startup.run("landing", pipeline.wait_landed, after=[snapshot, sink], alone=True))
     if services.options.job:

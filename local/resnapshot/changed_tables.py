@@ -7,7 +7,7 @@ connector is asked to read it, so no change falls between (docs/decisions/0034).
 import contextlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,12 +79,13 @@ class ChangedTables:
     """The tables of a connector that is to run with the configuration of `connector` and with `settings`.
 
     `to_read` is a file naming the tables that were added and aren't read yet: after an interruption, the next start
-    reads them.
+    reads them. `loaded`: those that the job reads first itself, whose older rows the connector mustn't send.
     """
 
     connector: LocalConnector
     settings: SourceSettings
     to_read: Path
+    loaded: Collection[str] = ()
 
     def bring(self, parameters: Mapping[str, Any]) -> str | None:
         """Capture and read new tables, and stop capturing removed ones; return a note, None for no change.
@@ -105,10 +106,10 @@ class ChangedTables:
             return None
         with committing(parameters) as cursor:
             self._change(cursor, added)
-        return _note(added, removed)
+        return self._note(added, removed)
 
     def _change(self, cursor: Cursor, added: Sequence[CapturedTable]) -> None:
-        readable = [table for table in added if _readable(table)]
+        readable = [table for table in added if _readable(table) and table.name not in self.loaded]
         if added:
             signal_table(self.settings)
             # A connector that is still starting must not be reconfigured.
@@ -126,6 +127,18 @@ class ChangedTables:
             readings = [Reading(table=(table.schema, table.table), pattern=table.pattern) for table in readable]
             read_again(cursor, self.settings, readings, self.connector, timeout_s=TIMEOUT_S, say=lambda _line: None)
         self.to_read.unlink(missing_ok=True)
+
+    def _note(self, added: Sequence[CapturedTable], removed: Sequence[str]) -> str:
+        read = [table.name for table in added if _readable(table)]
+        done = {
+            "added and read": [name for name in read if name not in self.loaded],
+            "added, and the job reads them": [name for name in read if name in self.loaded],
+            "added, but their rows can't be read (docs/your-database/repair.md)": [
+                table.name for table in added if not _readable(table)
+            ],
+            "no longer captured, topic and lake table stay": removed,
+        }
+        return "; ".join(f"{what}: {', '.join(names)}" for what, names in done.items() if names)
 
     def _session(self, cursor: Cursor) -> object:
         """Return the process that reads the slot, None without one."""
@@ -150,17 +163,6 @@ class ChangedTables:
 def _readable(table: CapturedTable) -> bool:
     # Where every event is a row, a row read again can't be one: it has no position (docs/decisions/0078).
     return not table.append_only
-
-
-def _note(added: Sequence[CapturedTable], removed: Sequence[str]) -> str:
-    done = {
-        "added and read": [table.name for table in added if _readable(table)],
-        "added, but their rows can't be read (docs/your-database/repair.md)": [
-            table.name for table in added if not _readable(table)
-        ],
-        "no longer captured, topic and lake table stay": removed,
-    }
-    return "; ".join(f"{what}: {', '.join(names)}" for what, names in done.items() if names)
 
 
 def changes(running: Mapping[str, str], wanted: SourceSettings) -> tuple[list[CapturedTable], list[str]]:

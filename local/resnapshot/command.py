@@ -104,6 +104,9 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None
     platform.require(*NEEDED)
     if "job" not in platform.expected():
         raise PlatformError("this platform was started without the job, so nothing reaches the lake: run `./lake up`")
+    first = [table.name for table in pipeline.tables if table.is_loaded_first and table.name in (names or [table.name])]
+    if first:
+        raise PlatformError(f"{', '.join(first)}: the job hasn't read all rows yet: `./lake status` says how it is")
     platform.processes.cancelled.clear()
     problem = pipeline.former_topic_problem()
     if problem:

@@ -26,7 +26,7 @@ class CapturedTable:
     `leave_out`: columns that aren't captured. `hashed`: columns that travel as SHA-256. A TRUNCATE of it stops
     the connector's task (`stops_at_truncate`), is an event (`tells_of_truncate`), or goes unreported
     (docs/decisions/0021). Where every event is a row (`append_only`), an incremental snapshot's can't be
-    one (docs/decisions/0078).
+    one (docs/decisions/0078). `loaded_directly`: the job reads its first rows from the database.
     """
 
     schema: str
@@ -37,6 +37,7 @@ class CapturedTable:
     stops_at_truncate: bool = False
     tells_of_truncate: bool = False
     append_only: bool = False
+    loaded_directly: bool = False
 
     def __post_init__(self) -> None:
         for name in (self.schema, self.table, *self.key, *self.leave_out, *self.hashed):

@@ -42,7 +42,7 @@ def source_connector(settings: SourceSettings) -> dict[str, str]:
         **_root_certificate(settings),
         "topic.prefix": settings.topic_prefix,
         **_tables(settings),
-        "snapshot.mode": "initial",
+        **_snapshot(settings.tables),
         "poll.interval.ms": str(settings.poll_interval_ms),
         **_replication(settings),
         **_values(),
@@ -70,6 +70,23 @@ def _tables(settings: SourceSettings) -> dict[str, str]:
         f"{_CONVERTER}.placeholder": events.PLACEHOLDER,
         **{name: value for name, value in optional.items() if value},
     }
+
+
+def _snapshot(tables: Sequence[CapturedTable]) -> dict[str, str]:
+    """Return which tables the connector reads at first."""
+    read = [table.pattern for table in tables if not table.loaded_directly]
+    if not read:
+        return {"snapshot.mode": "no_data"}
+    return {
+        "snapshot.mode": "initial",
+        **({"snapshot.include.collection.list": ",".join(read)} if len(read) < len(tables) else {}),
+    }
+
+
+def _fields(tables: Sequence[CapturedTable]) -> tuple[str, ...]:
+    """Return the metadata that events get: with a transaction's number, rows read directly and events meet exactly."""
+    more = (events.TRANSACTION_FIELD,) if any(table.loaded_directly for table in tables) else ()
+    return (*events.METADATA_FIELDS, *more)
 
 
 def with_salt(configuration: Mapping[str, str], salt: str) -> dict[str, str]:
@@ -215,12 +232,12 @@ def transformations(tables: Sequence[CapturedTable], prefix: str, signal_table: 
         before.append(Transform(_SIGNALS, {"type": f"{STANDARD}.Filter"}, _SIGNALS))
         predicates[_SIGNALS] = _topics([topic])
     topics = [table.topic(prefix) for table in tables if table.stops_at_truncate]
-    behind = _truncate_events() if any(table.tells_of_truncate for table in tables) else []
+    behind = _truncate_events(_fields(tables)) if any(table.tells_of_truncate for table in tables) else []
     if looked_for := bool(topics or behind):
         predicates[_TRUNCATES] = {"type": IS_TRUNCATE.name, **({"stops": _pattern(topics)} if topics else {})}
     # The outbox has no column with a DEFAULT.
     nulls = [] if tuple(tables) == (OUTBOX,) else [Transform("nulls", {"type": WITHOUT_DEFAULTS.name})]
-    unwrap = Transform(_UNWRAP, _unwrap(), _TRUNCATES if looked_for else None, negate=looked_for)
+    unwrap = Transform(_UNWRAP, _unwrap(_fields(tables)), _TRUNCATES if looked_for else None, negate=looked_for)
     return {
         **properties([*before, *nulls, unwrap, *behind]),
         **({"predicates": ",".join(predicates)} if predicates else {}),
@@ -230,18 +247,18 @@ def transformations(tables: Sequence[CapturedTable], prefix: str, signal_table: 
     }
 
 
-def _unwrap() -> dict[str, str]:
+def _unwrap(fields: Sequence[str]) -> dict[str, str]:
     return {
         "type": "io.debezium.transforms.ExtractNewRecordState",
         "delete.tombstone.handling.mode": "rewrite",
-        "add.fields": ",".join(events.METADATA_FIELDS),
+        "add.fields": ",".join(fields),
         "add.fields.prefix": events.PREFIX,
     }
 
 
-def _truncate_events() -> list[Transform]:
+def _truncate_events(fields: Sequence[str]) -> list[Transform]:
     """Turn a TRUNCATE's envelope into a flat event: the added fields of every event, without a row's."""
-    names = {_flat(field): events.added(field) for field in events.METADATA_FIELDS}
+    names = {_flat(field): events.added(field) for field in fields}
     renames = ",".join(f"{flat}:{name}" for flat, name in names.items())
     replace = f"{STANDARD}.ReplaceField$Value"
     steps = {

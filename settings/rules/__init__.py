@@ -22,6 +22,7 @@ RULES: tuple[Rule, ...] = (
     network.workers,
     pipelines.tables_exist,
     pipelines.queried,
+    pipelines.first_loads,
     pipelines.clashes,
     pipelines.quotas,
     databases.outside,

@@ -74,6 +74,17 @@ def queried(environment: Environment) -> Iterator[Problem]:
             )
 
 
+def first_loads(environment: Environment) -> Iterator[Problem]:
+    """Refuse tables whose rows the job reads at first: an environment's job reaches the databases of queries alone."""
+    for number, pipeline in streamed(environment):
+        if direct := [table.name for table in pipeline.captured.tables if table.first_load == "direct"]:
+            yield (
+                f"pipelines[{number}]",
+                f"{', '.join(direct)} of pipelines/{pipeline.name}.toml would be read directly at first, which is for"
+                ' one machine: say first_load = "connector"',
+            )
+
+
 def clashes(environment: Environment) -> Iterator[Problem]:
     """Refuse two pipelines with the same name, topic, table in the lake, slot, publication or role."""
     for name, count in Counter(pipeline.name for pipeline in environment.pipelines).items():

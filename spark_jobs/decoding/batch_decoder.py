@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from contract.added_columns import AddedColumn
-from contract.events import LSN, OPERATION, OPERATIONS, SETTLED, SOURCE_TIME_MS, SPECIALS_COLUMN, TRUNCATE
-from spark_jobs.decoding import decode, row_keys
+from contract.events import LSN, OPERATION, OPERATIONS, READ, SETTLED, SOURCE_TIME_MS, SPECIALS_COLUMN, TRUNCATE
+from spark_jobs.decoding import decode, row_keys, wire
 from spark_jobs.decoding.decode import Decoder, Reasons
 from spark_jobs.decoding.new_columns import described_columns, infer_columns, new_columns, source_types
 from spark_jobs.decoding.schema import Column, column_of, extend, refused_changes, with_decimal_ordering
@@ -25,7 +25,8 @@ from spark_jobs.runtime.query_plans import CachedFrame, cached
 from spark_jobs.runtime.retry import may_be_a_value
 from spark_jobs.sources.batches import Batch
 from spark_jobs.sources.postgres.access import Databases
-from spark_jobs.sources.postgres.batch import JdbcBatch
+from spark_jobs.sources.postgres.batch import RelationBatch
+from spark_jobs.sources.postgres.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ class BatchDecoder:
         # The Avro fields of columns that the catalogue described when they came, by name.
         self.described: dict[str, Any] = {}
         self._log = log
+        # The table's first rows, if they came from the database: events that it contains are passed over.
+        self.snapshot: Snapshot | None = None
         # The batch whose failing lines were searched without success: one search per batch is enough.
         self._searched: str | None = None
         self._check_fields()
@@ -186,9 +189,7 @@ class BatchDecoder:
         return batch.lines().coalesce(1) if batch.is_small else batch.lines()
 
     def _decode_lines(self, batch: Batch, lines: DataFrame, failing: Reasons) -> DecodedBatch:
-        if self._decoder is None:
-            self._decoder = self._new_decoder(growing=self._room() > 0)
-        decoded = self._summarised(decode.decode_lines(lines, self._decoder, failing))
+        decoded = self._summarised(self._decoded(lines, self._usual_decoder(), failing))
         if not decoded.summary.unknown:
             return decoded
         try:
@@ -196,7 +197,26 @@ class BatchDecoder:
         finally:
             decoded.cached.release()
         last = self._new_decoder(growing=False, unusable=unusable)
-        return self._summarised(decode.decode_lines(lines, last, failing))
+        return self._summarised(self._decoded(lines, last, failing))
+
+    def _decoded(self, lines: DataFrame, decoder: Decoder, failing: Reasons) -> DataFrame:
+        events = decode.decode_lines(lines, decoder, failing)
+        if self.snapshot is None:
+            return events
+        # They stay as lines, which are counted.
+        at = F.col(f"row.{LSN}")
+        # A row that the connector had read before has its reading's position, and no transaction.
+        read = F.coalesce((F.col(f"row.{OPERATION}") == READ) & (at < self.snapshot.position), F.lit(False))
+        contained = read | self.snapshot.contains(F.col("transaction"), at)
+        empty = {"row": F.lit(None), "reason": F.lit(None), "deleted": F.lit(False)}
+        empty |= dict.fromkeys(("placeholders", "unknown"), wire.no_names())
+        passed = {name: F.when(contained, value).otherwise(F.col(name)) for name, value in empty.items()}
+        return events.select(*(passed.get(name, F.col(name)).alias(name) for name in events.columns))
+
+    def _usual_decoder(self) -> Decoder:
+        if self._decoder is None:
+            self._decoder = self._new_decoder(growing=self._room() > 0)
+        return self._decoder
 
     def _grow(self, batch: Batch, decoded: DecodedBatch) -> Collection[str]:
         known = [column.name for column in self._columns]
@@ -225,14 +245,18 @@ class BatchDecoder:
         )
 
     def _typed(self, batch: Batch) -> DecodedBatch | None:
-        events = batch.rows_of(self._columns) if isinstance(batch, JdbcBatch) else None
-        if events is None:
+        found = batch.rows_of(self._columns) if isinstance(batch, RelationBatch) else None
+        if found is None:
             return None
+        events, odd = found
         if self._settings.table.partition_fields:
             unplaceable = row_keys.unplaceable(self._settings.table, self._columns, self._encoded, F.lit(False))
-            events = events.withColumn("reason", F.coalesce("reason", unplaceable))
+            events = events.withColumn("reason", unplaceable)
+        if odd is not None:
+            events = events.unionByName(self._usual_decoder()(odd), allowMissingColumns=True)
         decoded = self._summarised(events)
-        if not decoded.summary.bad:
+        # A row that fits no partition has no line that could go to quarantine.
+        if not decoded.summary.bad or decoded.events.filter("reason IS NOT NULL AND line IS NULL").isEmpty():
             return decoded
         decoded.cached.release()
         return None
@@ -274,6 +298,7 @@ class BatchDecoder:
             unusable=unusable,
             operations=self._operations(),
             has_marks=table.truncate is not None,
+            has_transactions=self._settings.first_load is not None,
         )
 
     def _room(self) -> int:

@@ -27,6 +27,7 @@ from spark_jobs.runtime.retry import may_be_a_value
 LINE_COLUMNS = ("line", "origin", "block", "number", "tie")
 _AS_SENT = (Encoding.PLAIN, Encoding.ANYTHING)
 _STRICT = {"columnNameOfCorruptRecord": CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "true"}
+_TRANSACTION = Column(events.TRANSACTION, T.LongType(), T.LongType())
 # The rest of a surrogate pair's escapes, once whole pairs and escaped backslashes are removed.
 _WHOLE_PAIRS = r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _SURROGATE = r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
@@ -40,7 +41,8 @@ class Decoder:
     `refusal`: the reason for events with fields that the columns lack; None while columns may be added. Events with one
     of the fields `unusable`, which can't be columns, get that reason. `unplaceable`: from the delete flag, returns the
     reason why a `row` fits no partition, null when it does. `operations`: those that an event may have; `has_marks`:
-    some belong to no row (memory.py), and need only their position.
+    some belong to no row (memory.py), and need only their position. `has_transactions`: events carry their
+    transaction's number, which isn't stored.
     """
 
     def __init__(
@@ -55,13 +57,15 @@ class Decoder:
         unusable: Collection[str] = (),
         operations: Sequence[str] = events.OPERATIONS,
         has_marks: bool = False,
+        has_transactions: bool = False,
     ) -> None:
         known = [column.name for column in columns]
-        sent = [column for column in columns if column.encoding is not Encoding.SPECIALS]
+        stored = [column for column in columns if column.encoding is not Encoding.SPECIALS]
+        sent = [*stored, _TRANSACTION] if has_transactions else stored
         given = F.filter(F.coalesce("_names.others", wire.no_names()), lambda name: F.col("_text")[name].isNotNull())
         unknown = F.col("_given")
         kinds = values.by_kind(column for column in sent if column.encoding not in _AS_SENT)
-        bad_values = misfits.bad_values(kinds, takes_specials=len(sent) < len(columns))
+        bad_values = misfits.bad_values(kinds, takes_specials=len(stored) < len(columns))
         is_row = ~is_mark() if has_marks else F.lit(True)
         reasons = [
             *(_broken(), _naming("twice", F.col("_names.twice")), misfits.wrong_types(sent), bad_values),
@@ -94,12 +98,14 @@ class Decoder:
             _placeholders(sent).alias("placeholders"),
             _is_delete(known).alias("deleted"),
             F.col("row"),
+            *([F.expr(wire.sent_path(_TRANSACTION)).alias("transaction")] if has_transactions else []),
         ]
         kept = F.when(~fits | (F.size("placeholders") > 0) | (F.size("_new") > 0), F.col("line")).alias("line")
         unknown_of_fitting = (
             F.when(fits & (F.size("_new") > 0), F.col("_new")).otherwise(wire.no_names()).alias("unknown")
         )
-        others = ("origin", "block", "number", "tie", "blank", "reason", "placeholders", "deleted", "row")
+        others = ["origin", "block", "number", "tie", "blank", "reason", "placeholders", "deleted", "row"]
+        others += ["transaction"] if has_transactions else []
         self._output = [*map(F.col, others), unknown_of_fitting, kept]
         self._planned = ReusedPlan(self._decoded)
 

@@ -19,7 +19,7 @@ from spark_jobs.options import keys
 from spark_jobs.options.settings import Settings
 from spark_jobs.sources.batches import Batch
 from spark_jobs.sources.postgres.access import Databases
-from spark_jobs.sources.postgres.batch import JdbcBatch
+from spark_jobs.sources.postgres.batch import RelationBatch
 from spark_jobs.sources.postgres.control import table_columns
 from spark_jobs.sources.postgres.event_sql import SourceColumn
 
@@ -109,7 +109,7 @@ def source_types(
     A queried batch knows its columns' types; for others the source's catalog is queried. Raises UndescribedError where
     neither is allowed: the schema file has to describe them first.
     """
-    if isinstance(batch, JdbcBatch):
+    if isinstance(batch, RelationBatch):
         columns: Sequence[SourceColumn] = batch.relation.columns
     elif settings.catalogue is None:
         return {}

@@ -156,6 +156,25 @@ def catalogue_settings(options: Options, properties: Mapping[str, str]) -> Catal
     return CatalogueSettings(server=_server(properties), schema=schema, table=table, types=types)
 
 
+@dataclass(frozen=True, kw_only=True)
+class FirstLoadSettings:
+    """A captured table whose rows are read from the database before its events, and the connector that sends these."""
+
+    jdbc: JdbcSettings
+    slot: str = declare(keys.FIRST_LOAD_SLOT)
+    publication: str = declare(keys.FIRST_LOAD_PUBLICATION, needed_by=keys.FIRST_LOAD_SLOT)
+
+
+def first_load_settings(options: Options, properties: Mapping[str, str]) -> FirstLoadSettings | None:
+    """Return where to read a table's rows at first; None if events bring them. Raises SettingsError."""
+    if keys.FIRST_LOAD_SLOT not in properties:
+        return None
+    _refuse_secrets_in_arguments(options)
+    schema, table = _table(options, properties)
+    jdbc = read(JdbcSettings, properties, server=_server(properties), schema=schema, table=table)
+    return read(FirstLoadSettings, properties, jdbc=jdbc)
+
+
 def _refuse_secrets_in_arguments(options: Options) -> None:
     """Other users who may list processes can read a command line, and EMR shows it on its pages."""
     for key, _ in parse_overrides(options.hoodie_conf):

@@ -13,10 +13,12 @@ from spark_jobs.options.command_line import JDBC_SOURCES, KAFKA_SOURCES, Options
 from spark_jobs.options.jdbc_settings import (
     Accepted,
     CatalogueSettings,
+    FirstLoadSettings,
     JdbcSettings,
     Password,
     Server,
     catalogue_settings,
+    first_load_settings,
     jdbc_settings,
 )
 from spark_jobs.options.properties import DAY_S, declare, declared_in, listed, number, read
@@ -105,7 +107,7 @@ def source_settings(options: Options, properties: Mapping[str, str], warn: Log) 
     consumer = {key: value for key, value in properties.items() if not key.startswith("hoodie.")}
     given = set(properties)
     # The JDBC settings say where to look up the types of new columns.
-    asked = properties.get(keys.NEW_COLUMN_TYPES) == keys.TYPES_OF_SOURCE
+    asked = properties.get(keys.NEW_COLUMN_TYPES) == keys.TYPES_OF_SOURCE or keys.FIRST_LOAD_SLOT in properties
     jdbc = set[str]() if asked else {key for key in given if key.startswith(keys.JDBC_PREFIX)}
     if options.source_class in JDBC_SOURCES:
         _tell_unused(warn, "JDBC", consumer, (_FILES_ONLY | declared_in(KafkaSettings).keys()) & given)
@@ -214,6 +216,8 @@ class Settings:
     new_columns_limit: int = number(keys.NEW_COLUMNS_LIMIT, 50, 0, 10_000)
     # None: the types of new columns are guessed from their values.
     catalogue: CatalogueSettings | None
+    # None: events bring all rows.
+    first_load: FirstLoadSettings | None
     history_kept: bool = declare(keys.HISTORY_KEPT, default=False)
     poll_seconds: float = number(keys.POLL_INTERVAL, 1, 0.1, DAY_S, whole=False)
     stop_file: str | None = declare(keys.STOP_FILE)
@@ -233,7 +237,7 @@ class ApplicationSettings:
 # In the README's order.
 PROPERTIES = declared_in(
     *(FileSettings, KafkaSettings, Password, Server, JdbcSettings, Accepted, SqlSettings, HistorySettings),
-    *(TransformerSettings, Settings, CatalogueSettings, TableSettings, SyncSettings),
+    *(TransformerSettings, Settings, CatalogueSettings, FirstLoadSettings, TableSettings, SyncSettings),
 )
 OF_MANY_TABLES = declared_in(ApplicationSettings)
 
@@ -262,6 +266,7 @@ def decide(options: Options, properties: Mapping[str, str], warn: Log) -> Settin
         claim_path=sibling_path(table.base_path, CLAIMS_FOLDER),
         events_path=_events_path(properties, table, source, transformer, warn),
         catalogue=catalogue_settings(options, properties),
+        first_load=first_load_settings(options, properties) if isinstance(source, FileSettings) else None,
     )
 
 

@@ -25,9 +25,9 @@ STORED_AT = "stored at"
 
 
 def with_key(decoded: DataFrame, key_fields: Sequence[str]) -> DataFrame:
-    """Add KEY, the key's values as one unambiguous text (a JSON array), to decoded events that fit."""
+    """Add KEY, the key's values as one unambiguous text (a JSON array), to decoded events that fit, with a row."""
     key = key_of([f"row.{name}" for name in key_fields])
-    return decoded.filter("reason IS NULL AND NOT blank").withColumn(KEY, key)
+    return decoded.filter("reason IS NULL AND NOT blank AND row IS NOT NULL").withColumn(KEY, key)
 
 
 def key_of(columns: Sequence[str]) -> Expression:

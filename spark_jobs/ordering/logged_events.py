@@ -20,6 +20,7 @@ from spark_jobs.ordering.changes import KEY, STORED_AT, key_of
 from spark_jobs.ordering.memory import LATE, Truncates, is_mark, isnt_behind, rank
 from spark_jobs.ordering.orderer import OrderedChanges, Orderer
 from spark_jobs.sources.batches import Batch
+from spark_jobs.sources.postgres.first_load import LoadBatch
 from spark_jobs.table.commits import Checkpoint
 from spark_jobs.table.quarantine import COLUMNS
 
@@ -106,6 +107,11 @@ def removals(rows: DataFrame, newest: DataFrame, table: TableSettings, position:
 _COLLECTED = 10_000
 
 
+def _without_a_value(lacking: DataFrame) -> DataFrame:
+    reason = F.concat(F.lit("placeholder: no earlier value of "), F.concat_ws(", ", "placeholders"))
+    return lacking.withColumn("reason", reason).select(*COLUMNS)
+
+
 class LoggedEvents(Orderer):
     """Gives events their places, drops those with a newer known state, and fills in TOAST placeholders."""
 
@@ -115,6 +121,10 @@ class LoggedEvents(Orderer):
         """Return the events with TOAST placeholders replaced, and those without a known value."""
         summary, ordering = decoded.summary, self._settings.ordering_field
         events = changes.with_key(decoded.events, self._settings.key_fields)
+        if isinstance(batch, LoadBatch):
+            has_all = F.size("placeholders") == 0
+            lacking = _without_a_value(events.filter(~has_all)) if summary.placeholders else None
+            return OrderedChanges(events.filter(has_all), lacking, summary, fresh=True)
         truncates = BatchTruncates(self._settings.truncate, progress.truncates, summary)
         if summary.snapshot_rows:
             events, behind, emptied = truncates.places(events)
@@ -141,8 +151,7 @@ class LoggedEvents(Orderer):
         if summary.deletes and self._decoder.places_snapshots:
             events = changes.with_moved(events, stored, list(types))
         restored, lacking = changes.restore_placeholders(events, stored, list(types), ordering=ordering)
-        reason = F.concat(F.lit("placeholder: no earlier value of "), F.concat_ws(", ", "placeholders"))
-        return OrderedChanges(restored, lacking.withColumn("reason", reason).select(*COLUMNS), summary, notes=notes)
+        return OrderedChanges(restored, _without_a_value(lacking), summary, notes=notes)
 
     def _without_passed(self, events: DataFrame) -> DataFrame:
         """Drop late events that aren't newer than their rows: an event with its row's position is a repeated one.

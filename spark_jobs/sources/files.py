@@ -211,6 +211,13 @@ class JsonFiles:
     _since_sweep: int = 0
     _can_list_after: bool = False
 
+    def passed(self) -> str:
+        """Return the progress of a table that needs none of the files of now."""
+        files, remembered = self.lister.all(), self.settings.remembered_files
+        start = FileCheckpoint(normalised_root(self.lister.root))
+        ceiling_ms = start.ceiling(files, remembered=remembered)
+        return start.after(in_order(files), (), remembered=remembered, ceiling_ms=ceiling_ms).to_text()
+
     def next_batch(self, checkpoint: str | None) -> FileBatch | None:
         """Return the next files after `checkpoint`, at most the settings' bytes but at least one file."""
         progress = read_file_checkpoint(checkpoint, normalised_root(self.lister.root))

@@ -18,6 +18,7 @@ from spark_jobs.options import keys
 from spark_jobs.ordering import memory
 from spark_jobs.ordering.memory import Delete, Truncates
 from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.sources.postgres.snapshot import Snapshot, read_snapshot
 
 PREFIX = keys.PROGRESS_PREFIX
 SOURCE_KEY = keys.PROGRESS
@@ -48,6 +49,7 @@ class Checkpoint:
     since_full: int = field(default=0, compare=False)
     complete: bool = field(default=True, compare=False)
     truncates: Truncates = field(default_factory=Truncates)
+    snapshot: Snapshot | None = None
 
     @cached_property
     def newest_delete(self) -> str | None:
@@ -72,6 +74,8 @@ class Checkpoint:
             entries[ADDED_DELETES_KEY] = memory.encode(self.added)
         elif self.deleted:
             entries[DELETES_KEY] = memory.encode(self.deleted)
+        if self.snapshot:
+            entries[keys.SNAPSHOT] = self.snapshot.to_text()
         if self.columns:
             entries[keys.ADDED_COLUMNS] = added_columns.encode(self.columns)
         return {key: value for key, value in entries.items() if value} | self.truncates.to_metadata()
@@ -103,6 +107,7 @@ def from_commits(commits: Iterable[Mapping[str, str]]) -> Checkpoint:
         since_full=len(added) if complete else FULL_EVERY - 1,
         complete=complete,
         truncates=memory.from_metadata(newest),
+        snapshot=read_snapshot(newest[keys.SNAPSHOT]) if keys.SNAPSHOT in newest else None,
     )
 
 

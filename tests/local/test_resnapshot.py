@@ -192,13 +192,13 @@ class Change:
             raise PlatformError("the connector has failed during the snapshot")
         self.read += [reading.shown for reading in readings]
 
-    def bring(self, running: Mapping[str, str], *tables: CapturedTable) -> str | None:
+    def bring(self, running: Mapping[str, str], *tables: CapturedTable, loaded: Sequence[str] = ()) -> str | None:
         self.running, self.session = dict(running), 1
         wanted = replace(CONNECTOR, tables=tables)
         connector = LocalConnector(
             api=cast(Any, self), topics=[], name="shop", slot="cdc_shop", configuration=source_connector(wanted)
         )
-        return ChangedTables(connector=connector, settings=wanted, to_read=self.noted).bring({})
+        return ChangedTables(connector=connector, settings=wanted, to_read=self.noted, loaded=loaded).bring({})
 
 
 @pytest.fixture
@@ -221,6 +221,13 @@ def test_a_table_is_read_by_the_next_start_when_this_one_ended_before(change: Ch
     assert change.bring(change.running, A, B) == "added and read: public.b"
     assert change.read == ["public.b"]
     assert change.bring(change.running, A, B) is None
+
+
+def test_a_table_whose_rows_the_job_reads_is_captured_alone(change: Change) -> None:
+    running = source_connector(replace(CONNECTOR, tables=(A,)))
+    assert change.bring(running, A, B, loaded=["public.b"]) == "added, and the job reads them: public.b"
+    assert change.read == []
+    assert B.pattern in change.running["table.include.list"]
 
 
 def test_a_table_that_leaves_is_said(change: Change) -> None:

@@ -44,6 +44,12 @@ def test_a_problem_of_a_pipelines_own_file_is_said_of_that_file(project: Project
     assert project.refusal().startswith("pipelines/bad.toml: tables[0].colour: unknown key")
 
 
+def test_first_rows_are_read_directly_on_one_machine_alone(project: Project) -> None:
+    project.write("fresh", ["items"], table='first_load = "direct"')
+    project.add("fresh")
+    assert "pipelines[1]: public.items of pipelines/fresh.toml would be read directly" in project.refusal()
+
+
 @pytest.mark.parametrize("kcql", [(), ("[pipelines.sink]", 'kcql = "INSERT"')], ids=["no statement", "a statement"])
 def test_what_is_wrong_with_the_source_isnt_said_of_the_sink(project: Project, kcql: tuple[str, ...]) -> None:
     project.write("second", ["t" * 60])

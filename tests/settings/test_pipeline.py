@@ -125,7 +125,7 @@ def test_a_key_is_told_apart_and_what_debezium_leaves_in_clear_is_not_hashed(
 
 def test_nothing_that_a_file_can_say_ends_in_a_traceback(folder: Path) -> None:
     values: list[Any] = ["1", '"x"', "[]", "[1]", "{}", "{a = 1}", "true", "1.5", "2026-11-22", '["a", 1]', '""']
-    keys = [*Pipeline.model_fields, "tables.source", "source.truncate"]
+    keys = [*Pipeline.model_fields, "tables.source", "source.truncate", "source.first_load"]
     for key in keys:
         for value in values:
             (folder / "shop.toml").write_text(f"{key} = {value}\n")

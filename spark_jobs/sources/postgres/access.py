@@ -155,7 +155,12 @@ class Look:
     """A read-only transaction of one snapshot, until `close`; `before`: a text that was queried before the snapshot."""
 
     def __init__(
-        self, connection: Any, timeout_seconds: float, give_back: Callable[[Any, bool], None], first: str | None
+        self,
+        connection: Any,
+        timeout_seconds: float,
+        give_back: Callable[[Any, bool], None],
+        first: str | None,
+        snapshot: str | None,
     ) -> None:
         self._connection = connection
         self._timeout_seconds = timeout_seconds
@@ -166,7 +171,7 @@ class Look:
             connection.setAutoCommit(True)
             self.before = self.text(first)
         connection.setAutoCommit(False)
-        self._statement.execute(self.beginning())
+        self._statement.execute(self.beginning(snapshot))
 
     def beginning(self, snapshot: str | None = None) -> str:
         """Return the statements that begin the transaction, or another connection's transaction with its snapshot."""
@@ -234,11 +239,15 @@ class Database:
         if line := unverified(server):
             log(line)
 
-    def look(self, first: str | None = None) -> Look:
-        """Begin a look once a connection is free; a dead one is replaced. `first` is queried before the snapshot."""
+    def look(self, first: str | None = None, *, snapshot: str | None = None) -> Look:
+        """Begin a look once a connection is free; a dead one is replaced. `first` is queried before the snapshot.
+
+        `snapshot`: another connection's, which exports it.
+        """
         self._free.acquire()
         connection = None
-        begun = partial(Look, timeout_seconds=self._server.statement_seconds, give_back=self._taken_back, first=first)
+        limit = self._server.statement_seconds
+        begun = partial(Look, timeout_seconds=limit, give_back=self._taken_back, first=first, snapshot=snapshot)
         try:
             with contextlib.suppress(IndexError):  # when all are in use
                 connection = self._idle.pop()
@@ -246,7 +255,7 @@ class Database:
                 with contextlib.suppress(Py4JJavaError):
                     return begun(connection)
                 self._discard(connection)
-            connection = self._connected()
+            connection = self.connected()
             return begun(connection)
         except BaseException:
             if connection is not None:
@@ -269,10 +278,11 @@ class Database:
             self._idle.append(connection)
         self._free.release()
 
-    def _connected(self) -> Any:
+    def connected(self, **settings: str) -> Any:
+        """Return a new connection, with further `settings` of the driver. Raises Py4JJavaError."""
         jvm: Any = self._spark._jvm
         properties = jvm.java.util.Properties()
-        for name, value in self.reader_properties().items():
+        for name, value in {**self.reader_properties(), **settings}.items():
             properties.setProperty(name, value)
         try:
             driver = jvm.org.postgresql.Driver()

@@ -1,6 +1,7 @@
 """Rows of a look, as lines of JSON or typed, and the existing keys, for one commit to the lake."""
 
 import json
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
@@ -23,7 +24,6 @@ from spark_jobs.sources.postgres.detection import Progress
 from spark_jobs.sources.postgres.event_sql import SourceColumn, literal, quoted
 from spark_jobs.sources.postgres.relation import ALL, Relation
 
-ODD = "odd"
 # A value with an era, more than four digits in its year, or infinity is odd.
 _FIRST_DAY, _BEYOND = "0001-01-01", "10000-01-01"
 
@@ -49,7 +49,7 @@ _INSTANT = ColumnTransfer(
 )
 _WAYS: Mapping[str, ColumnTransfer] = {
     **dict.fromkeys(("int2", "int4", "int8", "float4", "float8", "bool"), ColumnTransfer()),
-    **dict.fromkeys(("text", "varchar"), _TEXT),
+    **dict.fromkeys(("text", "varchar", "json", "jsonb"), _TEXT),
     # A cast to text would remove its padding.
     "bpchar": ColumnTransfer("CASE WHEN {c} IS NOT NULL THEN concat({c}) END", odd=_TEXT.odd),
     "uuid": ColumnTransfer("{c}::text"),
@@ -64,15 +64,25 @@ _WAYS: Mapping[str, ColumnTransfer] = {
 _PLAIN_KEYS = ("int2", "int4", "int8", "bool", "text", "varchar", "bpchar", "uuid")
 
 
+@dataclass(frozen=True, kw_only=True)
+class TypedRows:
+    """How rows travel without being written as JSON and parsed again: SQL of v0, v1 and so on, and the row of those.
+
+    `odd`: the condition of rare values that need a closer look; such a row has to be a line.
+    """
+
+    select: str
+    row: Expression
+    odd: str
+
+
 def typed_rows(
     columns: Sequence[Column], sent: Sequence[SourceColumn], key: Sequence[str], metadata: Mapping[str, str | int]
-) -> tuple[str, Expression] | None:
-    """Return how rows of `sent` columns become rows of the lake's `columns`; None where they have to be lines.
+) -> TypedRows | None:
+    """Return how rows of `sent` columns become rows of the lake's `columns`; None where all have to be lines.
 
-    The first is SQL, whose result's columns are ODD and v0, v1 and so on; the second the row of those. Rows whose
-    columns have simple types needn't be written as JSON and parsed again; the values are the same either way. The
-    database marks rare values that need a closer look: a batch with one of them is read entirely as lines. `key`: the
-    source's names of its key; `metadata`: the fields that each event also has.
+    The values are the same either way. `key`: the source's names of its key; `metadata`: the fields that each event
+    also has.
     """
     lake = {column.source: column for column in columns}
     found = _transferred(sent, lake)
@@ -81,11 +91,9 @@ def typed_rows(
     select, values, odd = found
     for name in (f"t.{quoted(name)}" for name in key):
         odd += [f"{name} IS NULL", f"concat({name}) = ''"]
-    # All of a row's columns may be null, like those of a line.
-    values |= {name: F.when(~F.col(ODD), F.lit(value)) for name, value in metadata.items()}
+    values |= {name: F.lit(value) for name, value in metadata.items()}
     row = F.struct(*(values.get(c.source, F.lit(None)).cast(c.stored).alias(c.name) for c in columns))
-    is_odd = f"coalesce({' OR '.join(odd)}, false)" if odd else "false"
-    return ", ".join([f"{is_odd} AS {ODD}", *select]), row
+    return TypedRows(select=", ".join(select), row=row, odd=f"coalesce({' OR '.join(odd)}, false)" if odd else "false")
 
 
 def typed_keys(columns: Mapping[str, Column], key: Sequence[SourceColumn]) -> tuple[str, list[Expression]] | None:
@@ -133,11 +141,10 @@ _KEYS_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class JdbcBatch(Batch):
-    """Changed rows of one snapshot: `count` of them, of `size` bytes, those that meet `condition`; `parts` divide them.
+class RelationBatch(Batch):
+    """Rows of one snapshot: `count` of them, of `size` bytes, those that meet `condition`; `parts` divide them.
 
-    `complete`: nothing is left of this look's result, so rows that only the lake has are deleted. `rows`: how many the
-    source has (None: not counted); `settled` receives how many of them the lake has.
+    Each event also has the fields `metadata`.
     """
 
     spark: SparkSession
@@ -148,6 +155,101 @@ class JdbcBatch(Batch):
     parts: Sequence[str]
     count: int
     size: int
+
+    @property
+    @abstractmethod
+    def metadata(self) -> dict[str, str | int]:
+        """The fields that each event also has."""
+
+    @property
+    def files(self) -> int:
+        return len(self.parts)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the look's own connection reads it."""
+        return self.count <= SMALL_EVENTS and self.size <= SMALL_BYTES
+
+    def lines(self) -> DataFrame:
+        if not self.count:
+            return self._as_lines(self.spark.range(0).select(F.lit("").alias("line")))
+        if self.is_small:
+            return self._as_lines(self._of_text(self._text))
+        return self._as_lines(self._read(self._queries(lambda one: one.lines(self.condition, self.metadata))))
+
+    def rows_of(self, columns: Sequence[Column]) -> tuple[DataFrame, DataFrame | None] | None:
+        """Return the rows as decoded events of the lake's columns (decode.Decoder), and lines of those with odd values.
+
+        None where only lines will do.
+        """
+        if self.is_small or not self.count:
+            return None
+        relation, key = self.relation, [column.name for column in self.relation.key]
+        typed = typed_rows(columns, relation.columns, key, self.metadata)
+        if typed is None:
+            return None
+        plain, odd = (f"{self.condition} AND {isnt}{typed.odd}" for isnt in ("NOT ", ""))
+        found = self._read(self._queries(lambda one: one.select(typed.select, plain)))
+        events = found.select(
+            *self._place(),
+            F.lit(False).alias("blank"),
+            F.lit(None).cast("string").alias("reason"),
+            wire.no_names().alias("placeholders"),
+            F.lit(False).alias("deleted"),
+            typed.row.alias("row"),
+            wire.no_names().alias("unknown"),
+            F.lit(None).cast("string").alias("line"),
+        )
+        if not self._has(odd):
+            return events, None
+        return events, self._as_lines(self._read([relation.lines(odd, self.metadata)]))
+
+    @cached_property
+    def _text(self) -> str:
+        [query] = self._queries(lambda one: one.lines(self.condition, self.metadata))
+        return self.look.text(_together(query)) or ""
+
+    def _has(self, condition: str) -> bool:
+        return self.look.text(f"SELECT ({self.relation.exists(condition)})::text") == "true"
+
+    def _queries(self, query: Callable[[Relation], str]) -> list[str]:
+        """Write a query's parts; `query` ends with a condition."""
+        return [f"{query(self.relation)} AND {part}" for part in self.parts]
+
+    def _of_text(self, text: str) -> DataFrame:
+        return self.spark.range(1, numPartitions=1).select(F.explode(F.split(F.lit(text), "\n")).alias("line"))
+
+    def _read(self, queries: Sequence[str]) -> DataFrame:
+        """Read the results of queries together, through connections that see the look's snapshot."""
+        reader = self.spark.read.format("jdbc").options(
+            **self.database.reader_properties(),
+            url=self.database.url,
+            driver=DRIVER,
+            fetchsize=str(self.relation.settings.fetch_size),
+            sessionInitStatement=self.look.beginning(self.look.export()),
+        )
+        return reduce(DataFrame.unionAll, [reader.option("query", query).load() for query in queries])
+
+    def _as_lines(self, frame: DataFrame) -> DataFrame:
+        return frame.select("line", *self._place())
+
+    def _place(self) -> list[Expression]:
+        return [
+            F.lit(self.relation.settings.name).alias("origin"),
+            F.lit(0).cast("long").alias("block"),
+            F.monotonically_increasing_id().alias("number"),
+            F.lit(0).alias("tie"),
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JdbcBatch(RelationBatch):
+    """Changed rows of a queried table, all with the operation of an update: the lake knows which are new.
+
+    `complete`: nothing is left of this look's result, so rows that only the lake has are deleted. `rows`: how many the
+    source has (None: not counted); `settled` receives how many of them the lake has.
+    """
+
     progress: Progress
     complete: bool
     rows: int | None
@@ -161,49 +263,8 @@ class JdbcBatch(Batch):
         return self.progress.read_ms
 
     @property
-    def files(self) -> int:
-        return len(self.parts)
-
-    @property
-    def is_small(self) -> bool:
-        """Whether the look's own connection reads it."""
-        return self.count <= SMALL_EVENTS and self.size <= SMALL_BYTES
-
-    @property
     def checkpoint(self) -> str:
         return self.progress.to_text()
-
-    def lines(self) -> DataFrame:
-        """Return the rows as lines, all of them with the operation of an update: the lake knows which are new."""
-        if not self.count:
-            return self._as_lines(self.spark.range(0).select(F.lit("").alias("line")))
-        if self.is_small:
-            return self._as_lines(self._of_text(self._text))
-        return self._as_lines(self._read(self._row_lines, self.parts))
-
-    def rows_of(self, columns: Sequence[Column]) -> DataFrame | None:
-        """Return the rows as decoded events of the lake's columns (decode.Decoder); None where only lines will do.
-
-        An event with a `reason` is odd: the lines have to be read after all.
-        """
-        if self.is_small or not self.count:
-            return None
-        relation, key = self.relation, [column.name for column in self.relation.key]
-        typed = typed_rows(columns, relation.columns, key, self._metadata)
-        if typed is None:
-            return None
-        select, row = typed
-        found = self._read(lambda part: relation.select(select, f"{self.condition} AND {part}"), self.parts)
-        return found.select(
-            *self._place(),
-            F.lit(False).alias("blank"),
-            F.when(F.col(ODD), F.lit(ODD)).alias("reason"),
-            wire.no_names().alias("placeholders"),
-            F.lit(False).alias("deleted"),
-            row.alias("row"),
-            wire.no_names().alias("unknown"),
-            F.lit(None).cast("string").alias("line"),
-        )
 
     def keys_of(self, columns: Mapping[str, Column]) -> DataFrame | None:
         """Return the keys as the lake's `columns` (by source name); None for few keys, or if only lines will do."""
@@ -211,12 +272,12 @@ class JdbcBatch(Batch):
         if typed is None:
             return None
         select, found = typed
-        return self._read(lambda part: self.relation.select(select, part), self._parts_of_all()).select(*found)
+        return self._read([self.relation.select(select, part) for part in self._parts_of_all()]).select(*found)
 
     def key_lines(self) -> DataFrame:
         if (self.rows or 0) <= _KEYS_AT_ONCE:
             return self._as_lines(self._of_text(self.look.text(_together(self.relation.key_lines(ALL))) or ""))
-        return self._as_lines(self._read(self.relation.key_lines, self._parts_of_all()))
+        return self._as_lines(self._read(list(map(self.relation.key_lines, self._parts_of_all()))))
 
     def content_of(self, origin: str) -> str:
         """Return the table's name with the batch's ordering value: a look is never repeated."""
@@ -226,7 +287,7 @@ class JdbcBatch(Batch):
         self.look.close()
 
     @property
-    def _metadata(self) -> dict[str, str | int]:
+    def metadata(self) -> dict[str, str | int]:
         settings = self.relation.settings
         return {
             DELETED: "false",
@@ -237,40 +298,8 @@ class JdbcBatch(Batch):
             READ_MS: self.read_ms,
         }
 
-    @cached_property
-    def _text(self) -> str:
-        return self.look.text(_together(self._row_lines(self.parts[0]))) or ""
-
-    def _row_lines(self, condition: str) -> str:
-        return self.relation.lines(f"{self.condition} AND {condition}", self._metadata)
-
     def _parts_of_all(self) -> list[str]:
         return self.relation.all_parts(self.look, ALL, self.rows or 1)
-
-    def _of_text(self, text: str) -> DataFrame:
-        return self.spark.range(1, numPartitions=1).select(F.explode(F.split(F.lit(text), "\n")).alias("line"))
-
-    def _read(self, query: Callable[[str], str], parts: Sequence[str]) -> DataFrame:
-        """Read a query's result for a condition in each part, through connections that see the look's snapshot."""
-        reader = self.spark.read.format("jdbc").options(
-            **self.database.reader_properties(),
-            url=self.database.url,
-            driver=DRIVER,
-            fetchsize=str(self.relation.settings.fetch_size),
-            sessionInitStatement=self.look.beginning(self.look.export()),
-        )
-        return reduce(DataFrame.unionAll, [reader.option("query", query(part)).load() for part in parts])
-
-    def _as_lines(self, frame: DataFrame) -> DataFrame:
-        return frame.select("line", *self._place())
-
-    def _place(self) -> list[Expression]:
-        return [
-            F.lit(self.relation.settings.name).alias("origin"),
-            F.lit(0).cast("long").alias("block"),
-            F.monotonically_increasing_id().alias("number"),
-            F.lit(0).alias("tie"),
-        ]
 
 
 def _together(query: str) -> str:

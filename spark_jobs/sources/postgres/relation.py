@@ -36,16 +36,22 @@ class Relation:
     columns: tuple[SourceColumn, ...]
     key: tuple[SourceColumn, ...]
     is_unique: bool
+    # The FROM clause's source, where it is only a part of the table.
+    part: str | None = None
 
     @property
     def source(self) -> str:
-        return source_of(self.settings)
+        return self.part or source_of(self.settings)
 
     def lines(self, condition: str, metadata: Mapping[str, str | int]) -> str:
         return self.select(f"{row_sql(self.columns, metadata)} AS line", condition)
 
     def select(self, expressions: str, condition: str) -> str:
         return f"SELECT {expressions} FROM {self.source} WHERE {condition}"
+
+    def exists(self, condition: str) -> str:
+        """Write the expression that tells whether a row meets a condition."""
+        return f"EXISTS (SELECT FROM {self.source} WHERE {condition})"
 
     def key_lines(self, condition: str) -> str:
         return self.select(f"{row_sql(self.key)} AS line", condition)

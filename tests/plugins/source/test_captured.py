@@ -38,6 +38,20 @@ def test_what_no_table_asks_for_isnt_in_the_configuration() -> None:
     assert not [name for name in config if name.startswith(("column.", "message.key", "signal.", "heartbeat.action"))]
 
 
+@pytest.mark.parametrize(
+    ("direct", "mode", "read"),
+    [((), "initial", None), (("items",), "initial", r"(?-i:public\.staged)"), (("items", "staged"), "no_data", None)],
+)
+def test_the_connector_reads_no_table_that_the_job_reads_and_tells_its_transactions(
+    direct: tuple[str, ...], mode: str, read: str | None
+) -> None:
+    tables = tuple(replace(table, loaded_directly=table.table in direct) for table in (ITEMS, STAGED))
+    config = source_connector(replace(SOURCE, tables=tables))
+    assert (config["snapshot.mode"], config.get("snapshot.include.collection.list")) == (mode, read)
+    assert ("source.txId" in config["transforms.unwrap.add.fields"]) is bool(direct)
+    assert ("source_txId:__source_txId" in config["transforms.truncatesnames.renames"]) is bool(direct)
+
+
 def test_a_signal_table_makes_incremental_snapshots_possible() -> None:
     config = source_connector(replace(SOURCE, signal_table="cdc.signals"))
     assert config["signal.data.collection"] == "cdc.signals"

@@ -2,10 +2,10 @@
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import psycopg2
 import pytest
@@ -51,7 +51,8 @@ class Queried(IngestedTable):
     """A source's table, and the job's table for it."""
 
     NAME = "address"
-    OWN = ("--source-class", "JdbcSource")
+    OWN: ClassVar[Sequence[str]] = ("--source-class", "JdbcSource")
+    ADDED: ClassVar[Mapping[str, Any]] = QUERIED_TYPES
 
     parameters: ConnectionParameters = field(kw_only=True)
     fields: Mapping[str, Any] = field(default_factory=lambda: FIELDS)
@@ -70,7 +71,7 @@ class Queried(IngestedTable):
 
     def properties(self) -> dict[str, str]:
         schema_file = self.folder / "table.avsc"
-        schema_file.write_text(avro({**self.fields, **QUERIED_TYPES}))
+        schema_file.write_text(avro({**self.fields, **self.ADDED}))
         p = self.parameters
         given = {
             **SHARED,

@@ -1,5 +1,6 @@
 """Large batches, read by their columns' types: the same rows as from lines, and lines wherever that isn't certain."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -40,6 +41,8 @@ TYPES = {
     "at": "timestamp",
     "at_millis": "timestamp(3)",
     "instant": "timestamptz",
+    "document": "jsonb",
+    "written": "json",
 }
 CREATE = f"""CREATE TABLE typed (id int PRIMARY KEY, {", ".join(f'"{name}" {kind}' for name, kind in TYPES.items())});
     SELECT setseed(0.4);
@@ -49,7 +52,8 @@ CREATE = f"""CREATE TABLE typed (id int PRIMARY KEY, {", ".join(f'"{name}" {kind
     left(md5(i::text), i % 8), md5(i::text)::uuid, (random() * 1e12)::numeric(20,4),
     (random() * 1e12)::numeric(40,17), DATE '1900-01-01' + (random() * 2900000)::int,
     TIMESTAMP '1900-01-01' + random() * INTERVAL '8000 years', TIMESTAMP '1900-01-01' + random() * INTERVAL '99 years',
-    TIMESTAMPTZ '1900-01-01' + random() * INTERVAL '8000 years' FROM generate_series(1, 1500) AS i"""
+    TIMESTAMPTZ '1900-01-01' + random() * INTERVAL '8000 years', jsonb_build_object('n', i, 'tag', md5(i::text)),
+    json_build_array(i) FROM generate_series(1, 1500) AS i"""
 # Edge values that travel like any other.
 EDGES: Mapping[str, Sequence[str]] = {
     "small": ("-32768", "32767"),
@@ -72,6 +76,8 @@ EDGES: Mapping[str, Sequence[str]] = {
         "'9999-12-31 23:59:59.999999+00'",
         "'1969-12-31 23:59:59.999999+00'",
     ),
+    "document": ("'{}'", "'null'", r"""'"\ud83d\ude00"'""", "'[1e400, 0.10]'", r"""'{"a": "\n"}'"""),
+    "written": ("""'{"a": 1, "a":2}'""", "' [ ] '", """'"text"'""", "'-0.0'"),
 }
 ODD: Mapping[str, Sequence[str]] = {
     "words": (f"'{PLACEHOLDER}'",),
@@ -127,8 +133,9 @@ def test_rows_read_by_their_types_are_those_of_their_lines(table: Jdbc, database
     keys = add(database, EDGES)
     batch = looked(table)
     columns = columns_of(batch)
-    typed = batch.rows_of(columns)
+    typed, odd = batch.rows_of(columns) or (None, None)
     assert typed is not None
+    assert odd is None
     lines = Decoder(columns, required=("id", "__read_ms"))(batch.lines())
     assert typed.schema.simpleString() == lines.schema.simpleString()
     found = rows(typed)
@@ -137,14 +144,16 @@ def test_rows_read_by_their_types_are_those_of_their_lines(table: Jdbc, database
     assert len(found) == 1500 + len(keys)
 
 
-def test_what_is_odd_is_told_and_its_batch_read_as_lines(
+def test_rows_with_odd_values_are_read_as_lines_and_no_others(
     table: Jdbc, database: ConnectionParameters, queried: Queried
 ) -> None:
     keys = add(database, ODD)
     batch = looked(table)
-    typed = batch.rows_of(columns_of(batch))
+    typed, odd = batch.rows_of(columns_of(batch)) or (None, None)
     assert typed is not None
-    assert {row["id"] for row in typed.filter("reason IS NOT NULL").select("row.id").collect()} == {*keys}
+    assert odd is not None
+    assert {row["id"] for row in typed.select("row.id").collect()} == {*range(1, 1501)}
+    assert {json.loads(row["line"])["id"] for row in odd.collect()} == {*keys}
     table.reset()
     queried.fields = {"id": "int", "words": "string", "instant": {"type": "string", "connect.name": INSTANT}}
     queried.extra = {"hoodie.streamer.jdbc.columns.left.out": ",".join(TYPES.keys() - queried.fields.keys())}

@@ -1,0 +1,90 @@
+"""A snapshot with a known place in the log: which changes the rows that are read in it already contain."""
+
+# ruff: noqa: S608  # what is put into the query comes from the server, or is our own
+
+import contextlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+from uuid import uuid4
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import functions as F
+
+from spark_jobs.sources.postgres.access import Database, Look
+
+_CYCLE = 2**32
+# The driver's own settings for a connection that takes replication commands.
+_REPLICATION = {
+    "replication": "database",
+    "preferQueryMode": "simple",
+    "assumeMinServerVersion": "10",
+    "readOnly": "false",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """What `pg_current_snapshot()` says, in full transaction numbers, and the log position that it belongs to.
+
+    All transactions below `oldest` have ended before it, and none from `next` on; those `running` hadn't. Each change
+    behind `position` belongs to a transaction that it doesn't contain, and none of these has written before `begin`.
+    """
+
+    begin: int
+    position: int
+    oldest: int
+    next: int
+    running: tuple[int, ...] = ()
+
+    def contains(self, transaction: Expression, position: Expression) -> Expression:
+        """Tell whether it contains the change at a log position; `transaction` is the lower half of its number.
+
+        Before the snapshot's position no number is further than half a cycle from `next`. Not by position alone: a
+        transaction that it doesn't contain may have written before it.
+        """
+        half = _CYCLE // 2
+        number = (transaction - F.lit(self.next % _CYCLE) + F.lit(_CYCLE + half)) % F.lit(_CYCLE) - half + self.next
+        ended = (number < self.next) & ~number.isin(*self.running) if self.running else number < self.next
+        return F.coalesce((position < self.position) & ((number < self.oldest) | ended), F.lit(False))
+
+    def to_text(self) -> str:
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+
+def read_snapshot(text: str) -> Snapshot:
+    found: dict[str, Any] = json.loads(text)
+    return Snapshot(**{**found, "running": tuple(found["running"])})
+
+
+def snapshot_look(database: Database) -> tuple[Look, Snapshot]:
+    """Begin a look whose snapshot has a known place in the log, that of a temporary slot. Raises Py4JJavaError.
+
+    A snapshot of its own wouldn't do: a transaction that waits for a standby is in the log, so that a slot leaves it
+    out, and isn't visible yet. Creating the slot waits until all transactions that were running have ended.
+    """
+    with contextlib.closing(database.connected(**_REPLICATION)) as connection:
+        statement = connection.createStatement()
+        slot = f"first_load_{uuid4().hex}"
+        found = statement.executeQuery(f"CREATE_REPLICATION_SLOT {slot} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT")
+        found.next()
+        place, name = str(found.getString("consistent_point")), str(found.getString("snapshot_name"))
+        look = database.look(snapshot=name)
+        try:
+            snapshot = _described(look, slot, place)
+        except BaseException:
+            look.close()
+            raise
+    # The slot has gone with its connection, and keeps no log back; the look keeps the snapshot.
+    return look, snapshot
+
+
+def _described(look: Look, slot: str, place: str) -> Snapshot:
+    text = look.text(
+        "SELECT json_build_object('begin', (SELECT pg_wal_lsn_diff(restart_lsn, '0/0')::bigint FROM"
+        f" pg_replication_slots WHERE slot_name = '{slot}'), 'position', pg_wal_lsn_diff('{place}', '0/0')::bigint,"
+        " 'oldest', pg_snapshot_xmin(s)::text::bigint, 'next', pg_snapshot_xmax(s)::text::bigint, 'running',"
+        " (SELECT coalesce(json_agg(x::text::bigint), '[]') FROM pg_snapshot_xip(s) AS x))::text"
+        " FROM pg_current_snapshot() AS s"
+    )
+    return read_snapshot(str(text))

@@ -1,0 +1,76 @@
+"""A snapshot of a known place in the log: rows read in it, and the changes that it doesn't contain, are the table."""
+
+import contextlib
+import json
+import time
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from local.services.postgres import ConnectionParameters
+from spark_jobs.sources.postgres.access import Database
+from spark_jobs.sources.postgres.snapshot import Snapshot, read_snapshot, snapshot_look
+from tests import cases
+from tests.conftest import execute
+from tests.spark_jobs.sources.postgres import written_log
+from tests.spark_jobs.sources.postgres.conftest import server_of
+
+pytestmark = pytest.mark.integration
+
+CYCLE = 2**32
+
+
+@pytest.mark.parametrize(
+    ("transaction", "position", "contained"),
+    [
+        pytest.param(899, 99, True, id="ended before the oldest"),
+        pytest.param(899, 100, False, id="behind the position"),
+        pytest.param(905, 99, False, id="was running"),
+        pytest.param(906, 99, True, id="ended between those that run"),
+        pytest.param(910, 99, False, id="not begun"),
+        pytest.param(CYCLE - 1, 99, True, id="of the cycle before"),
+        pytest.param(None, 99, False, id="unknown"),
+    ],
+)
+@pytest.mark.parametrize("cycle", [0, 7])
+def test_which_changes_a_snapshot_contains(
+    spark: SparkSession, cycle: int, transaction: int | None, position: int, *, contained: bool
+) -> None:
+    base = cycle * CYCLE
+    snapshot = Snapshot(begin=50, position=100, oldest=base + 900, next=base + 910, running=(base + 905,))
+    known = read_snapshot(snapshot.to_text())
+    column = known.contains(F.lit(transaction).cast("long"), F.lit(position).cast("long"))
+    assert spark.range(1).select(column).collect() == [(contained,)]
+
+
+def test_rows_and_the_changes_that_their_snapshot_lacks_are_the_table(
+    spark: SparkSession, database: ConnectionParameters
+) -> None:
+    execute(database, written_log.TABLE)
+    chance = cases.chance()
+    for seed in (chance.randrange(10**9) for _ in range(8)):
+        with written_log.slot(database):
+            with written_log.writers(database, seed):
+                time.sleep(0.2)
+                look, snapshot = snapshot_look(Database(spark, server_of(database), log=lambda _line: None))
+                with contextlib.closing(look):
+                    time.sleep(0.1)
+                    pairs = json.loads(
+                        str(look.text("SELECT coalesce(json_object_agg(id, v), '{}')::text FROM public.w"))
+                    )
+                time.sleep(0.1)
+            changes = list(written_log.changes(database))
+        given = [(change.transaction, change.position) for change in changes]
+        frame = spark.createDataFrame(given, "transaction long, position long").coalesce(1)
+        contained = [
+            row[0] for row in frame.select(snapshot.contains(F.col("transaction"), F.col("position"))).collect()
+        ]
+        lake = {int(key): value for key, value in pairs.items()}
+        for change, is_there in zip(changes, contained, strict=True):
+            if not is_there:
+                assert change.position > snapshot.begin
+                lake.pop(change.key, None)
+                lake |= {change.key: int(str(change.values["v"]))} if change.values else {}
+        assert {*contained} == {True, False}
+        assert lake == {key: value for key, (value, _) in written_log.rows(database).items()}, f"seed {seed}"
