@@ -103,7 +103,8 @@ def _write_password(platform: Platform, *, file: str, text: str) -> None:
 
 def _alter_role(platform: Platform) -> None:
     role = platform.services.connector["user"]
-    execute(platform.source, f"ALTER ROLE {role} PASSWORD 'another'")
+    # Not the one that an earlier fault may have left in the file.
+    execute(platform.source, f"ALTER ROLE {role} PASSWORD 'a third one'")
     # A session that has logged in wouldn't notice.
     execute(platform.source, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{role}'")
 
