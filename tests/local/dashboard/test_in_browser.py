@@ -1,6 +1,5 @@
 """The page in a real browser, from pictures that need no platform: its look, its access rules, its accessibility."""
 
-import os
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -38,7 +37,7 @@ OPEN = """(url) => new Promise((resolve) => {
   socket.onerror = () => resolve("refused");
 })"""
 MOVES_MS = 10_000
-FOLDER = Path(tempfile.gettempdir()) / f"logs-of-the-page-{os.getpid()}"
+LOGS = tempfile.TemporaryDirectory(prefix="logs-of-the-page-")
 WRONG = Problem(part="sink", what="is dead", reason=f"killed: {'logs/' * 30}", remedy="`./lake up` starts it again")
 LOG = "the end of the log"
 PARTS = {
@@ -61,16 +60,15 @@ def everything(**changed: Any) -> Picture:
         "problems": (WRONG,),
         "services": tuple(ServiceStatus(name=name, running=name != "sink") for name in ("job", "sink")),
         "tables": (replace(table, quarantined=lines), history, *many),
-        "logs": FOLDER,
+        "logs": Path(LOGS.name),
     }
     return picture(**{**given, **changed})
 
 
 @pytest.fixture(scope="module")
 def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Still]:
-    FOLDER.mkdir()
     for name in ("job", "sink"):
-        (FOLDER / f"{name}.log").write_text(f"{'x' * 400}\n{name}: {LOG}\n")
+        Path(LOGS.name, f"{name}.log").write_text(f"{'x' * 400}\n{name}: {LOG}\n")
     with serving_still(everything(), tmp_path_factory.mktemp("still")) as still:
         yield still
 
