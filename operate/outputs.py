@@ -123,7 +123,7 @@ def check_unprotected(client: "CloudFormationClient", names: Collection[str]) ->
         raise OperateError(
             f"{len(protected)} stacks are protected from deletion. If they are to go: `for stack in "
             f"{' '.join(protected)}; do aws cloudformation update-termination-protection "
-            "--no-enable-termination-protection --stack-name $stack; done`, then this again "
+            "--no-enable-termination-protection --stack-name $stack; done`, then run this again "
             "(docs/aws/deploy.md#tear-down says what stays)"
         )
 
@@ -156,5 +156,5 @@ def _left_behind(client: "CloudFormationClient", stack: "StackTypeDef") -> str |
     ]
     return (
         f"{name}: its first creation failed, and CloudFormation couldn't remove {', '.join(left) or 'all of it'}: "
-        f"delete that by hand, then `aws cloudformation delete-stack --stack-name {name}`, then this again"
+        f"delete that by hand, then `aws cloudformation delete-stack --stack-name {name}`, then run this again"
     )

@@ -34,7 +34,7 @@ BEGIN
         ELSIF work.cut THEN
             PERFORM datalake.outbox_drain_fan_out(work);
         ELSE
-            -- Whoever made an order embed the row without seeing the edit has committed once we have been alone.
+            -- Once nobody else writes, each order that embeds the row without the edit has been committed.
             PERFORM datalake.outbox_enter(alone => TRUE);
             UPDATE datalake.outbox_queue q SET cut = TRUE WHERE q.id = work.id;
         END IF;

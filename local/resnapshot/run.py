@@ -154,7 +154,7 @@ def _highest(offsets: Sequence[Mapping[str, Any]], name: str) -> int:
 def check_whole(where: str | None, *, named: bool) -> None:
     """Raise PlatformError where only some rows or tables are wanted: the missed changes may concern any other."""
     if named or where is not None:
-        raise PlatformError("changes were missed, and nobody knows of which rows: leave --table and --where out")
+        raise PlatformError("changes were missed, and it is unknown of which rows: leave --table and --where out")
 
 
 def check_unnamed(names: Sequence[str]) -> None:

@@ -57,13 +57,13 @@ class OnMskConnect(_Connectors):
         for connector in self._found(self.sources):
             name, state = connector["connectorName"], connector["connectorState"]
             if state in _CHANGING:
-                raise OperateError(f"the connector {name} is {state}: wait until that has ended, then this again")
+                raise OperateError(f"the connector {name} is {state}: wait until that has ended, then run this again")
             arn = connector["connectorArn"]
             found = client.describe_connector(connectorArn=arn)["connectorConfiguration"]
             if found != not_following_slot(found):
                 raise OperateError(
                     f"a re-snapshot with {name} is under way, or was broken off: let `./lake resnapshot "
-                    f"-e {self._environment.name}` end, then this again"
+                    f"-e {self._environment.name}` end, then run this again"
                 )
 
     def check_gone(self, names: Sequence[str]) -> None:
@@ -76,7 +76,7 @@ class OnMskConnect(_Connectors):
                         f"the connector {connector['connectorName']} is {connector['connectorState']}: CloudFormation "
                         "couldn't delete it (its events say why) and no longer knows it: `aws kafkaconnect "
                         f"delete-connector --connector-arn {connector['connectorArn']}`, which loses neither slot nor "
-                        "offsets; then this again"
+                        "offsets; then run this again"
                     )
                 yield connector["connectorName"]
 

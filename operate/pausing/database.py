@@ -57,14 +57,15 @@ class Aurora:
     def _bring(self, what: str, look: Look) -> None:
         if left := self._waiter.wait(look, limit_s=LIMIT_S):
             raise OperateError(
-                f"{left}, for {LIMIT_S / 60:.0f} minutes now: it didn't {what}; RDS's events say more; then this again"
+                f"{left}, for {LIMIT_S / 60:.0f} minutes now: it didn't {what}; RDS's events say more; then run this"
+                " again"
             )
 
     def _short_of(self, wanted: str, other: str, ask: Callable[..., object], becomes: str) -> str | None:
         """Say how far it is from the wanted status, None once it has it; `ask` for it in the other one."""
         database, status = f"the database {self._identifier}", self.status()
         if status in _STUCK:
-            raise OperateError(f"{database} is {status}: mend that first, then this again")
+            raise OperateError(f"{database} is {status}: repair it first, then run this again")
         if status == wanted:
             return self._writer_not_ready() if wanted == AVAILABLE else None
         if status == other:

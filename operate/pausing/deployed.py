@@ -63,11 +63,11 @@ class Deployed:
         for stack, status in self.statuses.items():
             if status.endswith(_UNDER_WAY):
                 raise OperateError(
-                    f"{prefix}-{stack} is {status}: wait until that deployment has ended, then this again"
+                    f"{prefix}-{stack} is {status}: wait until that deployment has ended, then run this again"
                 )
             if status in _BROKEN:
                 raise OperateError(
-                    f"{prefix}-{stack} is {status}: mend that first (docs/aws/deploy.md#roll-back), then this again"
+                    f"{prefix}-{stack} is {status}: repair it first (docs/aws/deploy.md#roll-back), then run this again"
                 )
 
 

@@ -253,7 +253,7 @@ class BatchDecoder:
             unplaceable = row_keys.unplaceable(self._settings.table, self._columns, self._encoded, F.lit(False))
             events = events.withColumn("reason", unplaceable)
         if odd is not None:
-            events = events.unionByName(self._usual_decoder()(odd), allowMissingColumns=True)
+            events = events.unionByName(self._usual_decoder()(odd))
         decoded = self._summarised(events)
         # A row that fits no partition has no line that could go to quarantine.
         if not decoded.summary.bad or decoded.events.filter("reason IS NOT NULL AND line IS NULL").isEmpty():
@@ -298,7 +298,6 @@ class BatchDecoder:
             unusable=unusable,
             operations=self._operations(),
             has_marks=table.truncate is not None,
-            has_transactions=self._settings.first_load is not None,
         )
 
     def _room(self) -> int:

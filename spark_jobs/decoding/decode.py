@@ -41,8 +41,9 @@ class Decoder:
     `refusal`: the reason for events with fields that the columns lack; None while columns may be added. Events with one
     of the fields `unusable`, which can't be columns, get that reason. `unplaceable`: from the delete flag, returns the
     reason why a `row` fits no partition, null when it does. `operations`: those that an event may have; `has_marks`:
-    some belong to no row (memory.py), and need only their position. `has_transactions`: events carry their
-    transaction's number, which isn't stored.
+    some belong to no row (memory.py), and need only their position.
+
+    Events of any connector may carry their transaction's number, which isn't stored.
     """
 
     def __init__(
@@ -57,11 +58,11 @@ class Decoder:
         unusable: Collection[str] = (),
         operations: Sequence[str] = events.OPERATIONS,
         has_marks: bool = False,
-        has_transactions: bool = False,
     ) -> None:
         known = [column.name for column in columns]
         stored = [column for column in columns if column.encoding is not Encoding.SPECIALS]
-        sent = [*stored, _TRANSACTION] if has_transactions else stored
+        is_declared = any(column.source == events.TRANSACTION for column in stored)
+        sent = stored if is_declared else [*stored, _TRANSACTION]
         given = F.filter(F.coalesce("_names.others", wire.no_names()), lambda name: F.col("_text")[name].isNotNull())
         unknown = F.col("_given")
         kinds = values.by_kind(column for column in sent if column.encoding not in _AS_SENT)
@@ -98,15 +99,14 @@ class Decoder:
             _placeholders(sent).alias("placeholders"),
             _is_delete(known).alias("deleted"),
             F.col("row"),
-            *([F.expr(wire.sent_path(_TRANSACTION)).alias("transaction")] if has_transactions else []),
+            F.expr(wire.sent_path(_TRANSACTION)).cast("long").alias("transaction"),
         ]
         kept = F.when(~fits | (F.size("placeholders") > 0) | (F.size("_new") > 0), F.col("line")).alias("line")
         unknown_of_fitting = (
             F.when(fits & (F.size("_new") > 0), F.col("_new")).otherwise(wire.no_names()).alias("unknown")
         )
-        others = ["origin", "block", "number", "tie", "blank", "reason", "placeholders", "deleted", "row"]
-        others += ["transaction"] if has_transactions else []
-        self._output = [*map(F.col, others), unknown_of_fitting, kept]
+        others = ("origin", "block", "number", "tie", "blank", "reason", "placeholders", "deleted", "row")
+        self._output = [*map(F.col, (*others, "transaction")), unknown_of_fitting, kept]
         self._planned = ReusedPlan(self._decoded)
 
     def __call__(self, lines: DataFrame) -> DataFrame:
@@ -114,8 +114,8 @@ class Decoder:
 
         Returns origin, block, number, tie; `blank` for a line without an event; `reason` (null when the line fits);
         `unknown`, the names of fields with values that the columns lack, for lines that fit; `placeholders`, the names
-        of columns that came as a TOAST placeholder; `deleted`; `row`, the stored columns; and `line`, kept only where
-        it may go to quarantine or has unknown fields.
+        of columns that came as a TOAST placeholder; `deleted`; `row`, the stored columns; `transaction`, null where it
+        wasn't sent; and `line`, kept only where it may go to quarantine or has unknown fields.
         """
         return self._planned(lines)
 
@@ -136,11 +136,13 @@ def _parsed(sent: Sequence[Column]) -> list[Expression]:
 
 def _odd_names(found: Expression, sent: Sequence[Column]) -> Expression:
     # Looking for names that the columns lack, and for repeated ones, is slow; most lines have the usual names in order.
-    usual = wire.texts(column.source for column in sent)
+    names = [column.source for column in sent]
+    known = wire.texts(names)
+    is_usual = (found == known) | (found == wire.texts(names[:-1]))
     distinct = F.array_distinct(found)
     twice = F.filter(distinct, lambda name: F.size(F.filter(found, lambda key: key == name)) > 1)
-    others = F.array_except(found, usual).alias("others")
-    return F.when(found != usual, F.struct(others, F.when(F.size(distinct) < F.size(found), twice).alias("twice")))
+    others = F.array_except(found, known).alias("others")
+    return F.when(~is_usual, F.struct(others, F.when(F.size(distinct) < F.size(found), twice).alias("twice")))
 
 
 def _with_text(sent: Sequence[Column]) -> list[Expression]:

@@ -52,7 +52,7 @@ def mine(tmp_path: Path, database: ConnectionParameters, monkeypatch: pytest.Mon
     return folder_of(tmp_path, reader, monkeypatch)
 
 
-def test_whoever_may_only_select_makes_a_pipeline_by_query(mine: Folder) -> None:
+def test_a_role_that_may_only_select_makes_a_pipeline_by_query(mine: Folder) -> None:
     result = mine.run("describe", how="query")
     assert result.exit_code == 0, result.output
     tables = mine.tables()

@@ -64,12 +64,12 @@ def test_pictures_are_in_no_event(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("isolation", ["REPEATABLE READ", "SERIALIZABLE"])
-def test_the_outbox_isnt_written_anew_from_an_old_snapshot(shop: Shop, isolation: str) -> None:
+def test_the_outbox_isnt_written_again_from_an_old_snapshot(shop: Shop, isolation: str) -> None:
     with pytest.raises(psycopg2.errors.InvalidTransactionState, match="can't be written at this isolation level"):
         shop.commit(f"SET TRANSACTION ISOLATION LEVEL {isolation}", "CALL usp_init_order_events()")
 
 
-def test_the_outbox_is_written_anew_while_others_write(shop: Shop) -> None:
+def test_the_outbox_is_written_again_while_others_write(shop: Shop) -> None:
     def statements(number: int, turn: int) -> list[str]:
         order_id = 10248 + (turn * 7 + number) % 60
         new = f"INSERT INTO orders (order_id) VALUES ({number * 10_000 + 20_000 + turn})"

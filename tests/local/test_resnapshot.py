@@ -60,7 +60,7 @@ def test_the_newest_position_counts_events_that_left_no_row(api: Mock) -> None:
 @pytest.mark.parametrize("options", [["--where", "TRUE"], ["-t", "rental"], ["-e", "dev", "-t", "people"]])
 def test_what_is_passed_over_may_concern_any_row(options: list[str]) -> None:
     run = CliRunner().invoke(app, ["resnapshot", "--skip", *options])
-    line = "resnapshot: changes were missed, and nobody knows of which rows: leave --table and --where out\n"
+    line = "resnapshot: changes were missed, and it is unknown of which rows: leave --table and --where out\n"
     assert (run.exit_code, run.output) == (CANNOT, line)
 
 

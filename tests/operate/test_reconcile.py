@@ -259,7 +259,7 @@ def _repair(deployed: Deployed) -> None:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("deployed", ["orders"], indirect=True)
-def test_rows_of_the_outbox_are_written_anew(deployed: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_the_outbox_are_written_again(deployed: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
     """tests/e2e writes them again; here the rows only arrive."""
     asked = []
 

@@ -110,7 +110,7 @@ def test_failures_are_tried_again_from_the_tables_own_progress() -> None:
     assert log[-1].startswith("works again, after 2 failed attempts in ")
 
 
-def test_a_success_makes_the_attempts_count_anew() -> None:
+def test_a_success_ends_the_count_of_attempts() -> None:
     _, told, log = run(OSError("a"), REPORT, OSError("b"), REPORT, OSError("c"), None, retries=1)
     assert told.commits == [REPORT, REPORT]
     failures = [line for line in log if line.startswith("attempt")]

@@ -5,6 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
+from typing import ClassVar
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
@@ -147,6 +148,8 @@ class RelationBatch(Batch):
     Each event also has the fields `metadata`.
     """
 
+    operation: ClassVar[str]
+
     spark: SparkSession
     database: Database
     look: Look
@@ -158,8 +161,21 @@ class RelationBatch(Batch):
 
     @property
     @abstractmethod
+    def order(self) -> dict[str, str | int]:
+        """The fields that give its events their place among others."""
+
+    @cached_property
     def metadata(self) -> dict[str, str | int]:
         """The fields that each event also has."""
+        settings = self.relation.settings
+        return {
+            DELETED: "false",
+            OPERATION: self.operation,
+            DATABASE: settings.server.database,
+            TABLE: settings.table,
+            SCHEMA: settings.schema,
+            **self.order,
+        }
 
     @property
     def files(self) -> int:
@@ -197,6 +213,7 @@ class RelationBatch(Batch):
             wire.no_names().alias("placeholders"),
             F.lit(False).alias("deleted"),
             typed.row.alias("row"),
+            F.lit(None).cast("long").alias("transaction"),
             wire.no_names().alias("unknown"),
             F.lit(None).cast("string").alias("line"),
         )
@@ -250,6 +267,8 @@ class JdbcBatch(RelationBatch):
     source has (None: not counted); `settled` receives how many of them the lake has.
     """
 
+    operation = UPDATE
+
     progress: Progress
     complete: bool
     rows: int | None
@@ -287,16 +306,8 @@ class JdbcBatch(RelationBatch):
         self.look.close()
 
     @property
-    def metadata(self) -> dict[str, str | int]:
-        settings = self.relation.settings
-        return {
-            DELETED: "false",
-            OPERATION: UPDATE,
-            DATABASE: settings.server.database,
-            TABLE: settings.table,
-            SCHEMA: settings.schema,
-            READ_MS: self.read_ms,
-        }
+    def order(self) -> dict[str, str | int]:
+        return {READ_MS: self.read_ms}
 
     def _parts_of_all(self) -> list[str]:
         return self.relation.all_parts(self.look, ALL, self.rows or 1)

@@ -4,13 +4,12 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from contract.events import DATABASE, DELETED, LSN, OPERATION, READ, SCHEMA, SOURCE_TIME_MS, TABLE
+from contract.events import LSN, READ, SOURCE_TIME_MS
 from spark_jobs.errors import Log
 from spark_jobs.options.jdbc_settings import FirstLoadSettings
 from spark_jobs.sources.batches import SMALL_BYTES
@@ -79,6 +78,8 @@ class LoadBatch(RelationBatch):
     whether the table still has the files from before the snapshot.
     """
 
+    operation = READ
+
     snapshot: Snapshot
     sources: Sequence[str]
     start: str
@@ -93,19 +94,10 @@ class LoadBatch(RelationBatch):
     def checkpoint(self) -> str:
         return self.start
 
-    @cached_property
-    def metadata(self) -> dict[str, str | int]:
-        settings = self.relation.settings
-        return {
-            DELETED: "false",
-            OPERATION: READ,
-            DATABASE: settings.server.database,
-            SCHEMA: settings.schema,
-            TABLE: settings.table,
-            # Older than each event that isn't passed over.
-            LSN: self.snapshot.begin,
-            SOURCE_TIME_MS: time.time_ns() // 1_000_000,
-        }
+    @property
+    def order(self) -> dict[str, str | int]:
+        # Older than each event that isn't passed over.
+        return {LSN: self.snapshot.begin, SOURCE_TIME_MS: time.time_ns() // 1_000_000}
 
     def _has(self, condition: str) -> bool:
         """Ask on another connection: the look would keep its lock on the table until the commit."""
@@ -139,6 +131,7 @@ class FirstLoad:
         self._key = tuple(key)
         self._log = log
         self._open: Look | None = None
+        self._waits = False
         self._names = {"schema": literal(settings.jdbc.schema), "table": literal(settings.jdbc.table)}
 
     def next_batch(self, start: str) -> LoadBatch | None:
@@ -150,6 +143,9 @@ class FirstLoad:
         settings, jdbc = self._settings, self._settings.jdbc
         streams = _STREAMS.format(slot=literal(settings.slot), publication=literal(settings.publication), **self._names)
         if self._asked(streams) != "true":
+            if not self._waits:
+                self._log(f"{jdbc.name}: its rows are read once slot {settings.slot} streams {settings.publication}")
+            self._waits = True
             return None
         before = self._holders()
         self._open, snapshot = look, _ = snapshot_look(self._database)

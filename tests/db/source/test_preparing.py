@@ -125,7 +125,7 @@ def test_row_security_hides_nothing_from_the_role(prepared: ConnectionParameters
     assert ask({**prepared, "user": ROLE, "password": PASSWORD}, "SELECT count(*) FROM guarded") == 1
 
 
-def test_whoever_writes_can_go_on_as_before(prepared: ConnectionParameters) -> None:
+def test_writers_go_on_as_before(prepared: ConnectionParameters) -> None:
     for statement in (
         "INSERT INTO no_key (what) VALUES ('a'); UPDATE no_key SET what = 'x'",
         "INSERT INTO unique_key VALUES ('a'); DELETE FROM unique_key",

@@ -28,7 +28,7 @@ def test_new_whole_lines_are_read_once_and_after_a_rotation_too(tmp_path: Path) 
     assert restarted.commits == follower.commits
 
 
-def test_the_log_of_another_platform_in_the_folder_begins_anew(tmp_path: Path) -> None:
+def test_the_log_of_another_platform_in_the_folder_begins_again(tmp_path: Path) -> None:
     follower = CommitLog(tmp_path / "job.log")
     (tmp_path / "job.log").write_text(line(FIRST))
     follower.read()

@@ -197,7 +197,7 @@ def test_a_connectors_stored_offsets_are_read_on_from_where_they_were(broker: Br
         assert stored.read() == [{"lsn": 3}]
 
 
-def test_tail_ends_quietly_with_whoever_reads_it(broker: Broker) -> None:
+def test_tail_ends_quietly_with_its_reader(broker: Broker) -> None:
     with running(broker, "kafka", "tail", EVENTS, "--from", "beginning") as process:
         assert process.stdout
         assert process.stderr

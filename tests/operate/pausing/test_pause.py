@@ -148,7 +148,7 @@ def test_a_deletion_that_outlasts_its_deployment_is_waited_for(cloud: Cloud) -> 
         ),
         (
             lambda each: each.status.update(lake="ROLLBACK_FAILED"),
-            "dev-cdc-lake-lake is ROLLBACK_FAILED: mend that first",
+            "dev-cdc-lake-lake is ROLLBACK_FAILED: repair it first",
         ),
         (
             lambda each: each.status.pop("connectors"),
@@ -255,6 +255,6 @@ def test_a_database_that_never_stops_is_given_up_with_a_line(cloud: Cloud) -> No
 def test_a_database_that_only_a_person_can_mend_is_not_waited_for(cloud: Cloud) -> None:
     cloud.database = "inaccessible-encryption-credentials"
     assert cloud.refused().startswith(
-        "the database dev-cdc-lake is inaccessible-encryption-credentials: mend that first"
+        "the database dev-cdc-lake is inaccessible-encryption-credentials: repair it first"
     )
     assert (cloud.now - EPOCH).total_seconds() < LIMIT_S

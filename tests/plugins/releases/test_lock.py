@@ -84,7 +84,7 @@ def test_what_nothing_deploys_may_be_missing(versions: Path, server: Server) -> 
     assert load_versions(versions).unpinned == ()
 
 
-def test_a_release_that_changed_behind_its_version_is_not_pinned_anew(versions: Path, server: Server) -> None:
+def test_a_release_that_changed_behind_its_version_is_not_pinned_again(versions: Path, server: Server) -> None:
     serve_all(versions, server)
     run(versions)
     pinned = versions.read_text()

@@ -52,6 +52,8 @@ FITTING: list[tuple[Event | str, dict[str, Any]]] = [
     (event(1, 1, customer=DOCUMENT), {"customer": DOCUMENT}),
     (WHOLE, {"placeholders": []}),
     (UNAVAILABLE, {"placeholders": ["products"], "products": PLACEHOLDER, "line": UNAVAILABLE}),
+    # A transaction's number is no column, in any table of its pipeline.
+    (event(1, 1, __source_txId=7), {"unknown": [], "transaction": 7}),
     # New fields are named unless they are null.
     (event(1, 1, discount=0.5, note=None), {"unknown": ["discount"]}),
     *((line, {"unknown": ["sales_channel"]}) for line in captured("new_column")),

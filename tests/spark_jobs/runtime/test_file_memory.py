@@ -134,7 +134,7 @@ def test_what_has_changed_is_not_remembered(spark: SparkSession, s3: CountedS3) 
 
 
 @pytest.mark.integration
-def test_a_table_that_looks_anew_leaves_what_is_known_of_others(spark: SparkSession, s3: CountedS3) -> None:
+def test_a_table_that_looks_again_leaves_what_is_known_of_others(spark: SparkSession, s3: CountedS3) -> None:
     hadoop, log = Hadoop(spark), list[str]()
     forget = {name: remembering(hadoop, [f"s3a://counted-lake/{name}"], log.append) for name in ("one", "one-more")}
     paths = {name: f"s3a://counted-lake/{name}/.hoodie/hoodie.properties" for name in forget}
