@@ -28,10 +28,10 @@ from local.errors import PlatformError
 from local.platform.pipeline import QueriedPipeline
 from local.platform.platform import Platform
 from local.platform.startup import SUPERVISOR
+from local.problem import Problem
 from local.resnapshot.command import NEEDED, channel_of, resnapshot_platform
 from local.resnapshot.run import Wanted
 from local.state.collect import Collector
-from local.state.problems import Problem
 from local.state.services import require_answers
 
 # What the outbox should contain (db/sql/03_outbox.sql): all of the outbox's columns except the write time.

@@ -13,8 +13,8 @@ from local.dashboard import texts
 from local.dashboard.parts import Show, Text, css_class, grid, redrawn, say, section
 from local.dashboard.watcher import Picture
 from local.files import tail
+from local.problem import Problem
 from local.state import rows
-from local.state.problems import Problem
 
 STYLE = Path(__file__).with_name("page.css")
 # Vue makes a table's cells again when one has changed: the focus then moves from a head or a link to the table's body.

@@ -8,8 +8,8 @@ from contract.states import CATALOGUE, JOB, LAKE, LANDING, SLOT, SOURCE, TOPIC, 
 from local.dashboard.changes import Change
 from local.dashboard.commit_log import Logged, Point, over_time
 from local.dashboard.watcher import Picture
+from local.problem import Problem
 from local.state import rows
-from local.state.problems import Problem
 from local.state.rows import NOTHING, Rows, clock, moment
 from local.state.stages import Stage
 from local.state.tables import TableStatus

@@ -17,10 +17,10 @@ from local.dashboard.files import read_reconciled, running_command
 from local.platform.platform import Platform
 from local.platform.services import LocalDerived, LocalTable
 from local.platform.supervisor import read_restarts
+from local.problem import Problem
 from local.state.collect import Collector, PipelineState
 from local.state.history import Commit, Commits, Failure, Failures, restarted
 from local.state.poller import Poller
-from local.state.problems import Problem
 from local.state.word import Alive, State, judge
 from settings.load import PIPELINES
 

@@ -17,6 +17,7 @@ from local.errors import FailingTablesError, LostChangesError, PlatformError
 from local.platform.connectors import Connectors, published
 from local.platform.job import TableState, TableStates, start_job
 from local.platform.services import GLUE_DATABASE, LAKE_BUCKET, LANDING_BUCKET, SECRET, LocalTable, Services
+from local.problem import failing, set_aside
 from local.resnapshot.recreated_topic import FormerTopic
 from local.services.connect_api import RequestError
 from local.services.processes import Processes
@@ -135,7 +136,7 @@ class LocalPipeline:
     def check_all_flow(self) -> None:
         """Raise FailingTablesError when a table is set aside."""
         if aside := self.tables_aside():
-            lines = (f"    table {table}: {reason}" for table, reason in aside.items())
+            lines = (f"    {set_aside(table, reason)}" for table, reason in aside.items())
             raise FailingTablesError("\n".join([f"{len(aside)} of {len(self.tables)} tables are set aside", *lines]))
 
     def wait_landed(self) -> str:
@@ -178,15 +179,15 @@ class LocalPipeline:
             known, states = self._services.aws.tables(GLUE_DATABASE), self.table_states()
             left = [table for table in left if table.lake_name not in known or not table.lake.exists()]
             found = [(table.name, states.get(table.job_name)) for table in left]
-            failing = [f"    table {name} fails: {state.reason}" for name, state in found if state and state.fails]
-            if not left or len(failing) < len(left):
+            fails = [f"    {failing(name, state.reason or '')}" for name, state in found if state and state.fails]
+            if not left or len(fails) < len(left):
                 failing_since = None
                 return not left
             now = time.monotonic()
             failing_since = now if failing_since is None else failing_since
             if now - failing_since >= PATIENCE_S:
                 said = "tables aren't in the lake: the job fails at them, and tries again within 5 minutes"
-                raise FailingTablesError("\n".join([f"{len(left)} of {len(wanted)} {said}", *failing]))
+                raise FailingTablesError("\n".join([f"{len(left)} of {len(wanted)} {said}", *fails]))
             return False
 
         self._wait("lake", arrived, service="job", missing=lambda: ", ".join(table.name for table in left))

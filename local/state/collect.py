@@ -14,9 +14,9 @@ from local.platform.platform import Platform
 from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, LocalDerived, LocalTable
 from local.platform.startup import SUPERVISOR
 from local.platform.supervisor import Restarts, read_restarts
+from local.problem import Problem, of_line, set_aside
 from local.services.source_database import refusal
 from local.state import problems
-from local.state.problems import Problem
 from local.state.quarantine import Quarantine
 from local.state.services import ANSWER_S, SETS_PASSWORD, UNAVAILABLE, ServiceStatus, Value, answer, read_services
 from local.state.source_changes import source_changes
@@ -91,7 +91,7 @@ class Collector:
         unproven = _unproven(restarts, data, now)
         found = (
             *problems.of_disk(platform.state_dir, free_bytes(platform.state_dir)),
-            *([problems.of_line("the database", "refuses the role", refused)] if refused else []),
+            *([of_line("the database", "refuses the role", refused)] if refused else []),
             *self._of_passwords(answering),
             *problems.of_services(services, restarts, unproven, platform.processes.logs, now),
             *self._of_pipeline(answering, restarts, unproven),
@@ -114,9 +114,9 @@ class Collector:
         for denial in platform.denials():
             yield Problem(part="Kafka", what=denial.what)
         for name, why in pipeline.tables_aside().items():
-            yield problems.of_line(f"table {name}", "is set aside", why)
+            yield set_aside(name, why)
         if lost := answering.ask(pipeline.lost_changes, "postgres", "kafka", "connect", "s3"):
-            yield problems.of_line("the source", "doesn't deliver all changes", lost)
+            yield of_line("the source", "doesn't deliver all changes", lost)
         if "connect" in answering:
             # While Kafka hangs, a worker's answer may take a minute.
             api = replace(platform.services.connect.api, timeout_s=ANSWER_S)
@@ -136,7 +136,7 @@ class Collector:
         tried = lost or platform.options.outside is not None or login["password"] == self._accepted
         if "postgres" in answering and not tried:
             if refused := refusal(login, SETS_PASSWORD):
-                yield problems.of_line("password connector", "is refused", refused)
+                yield of_line("password connector", "is refused", refused)
             else:
                 self._accepted = login["password"]
         if "kafka" in answering and not lost and not services.kafka.knows_users():

@@ -7,7 +7,7 @@ from typing import Any
 
 from local.look.lake import Lake
 from local.platform.supervisor import Restarts
-from local.state.problems import Problem
+from local.problem import Problem
 from spark_jobs.options.keys import PROGRESS
 
 # Maximum lines of the timeline, and errors.

@@ -4,7 +4,6 @@ Each function describes one kind of part from what was read of it; local/state/c
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from contract.source import SCHEMA
@@ -14,38 +13,10 @@ from local.console import megabytes
 from local.files import LEAST_FREE_BYTES
 from local.platform.startup import SUPERVISOR
 from local.platform.supervisor import Restarts
+from local.problem import ALARMS, Problem, failing
 from local.services.source_database import OutboxQueue
 from local.state.services import SETS_PASSWORD, ServiceStatus
 from local.state.tables import TableStatus
-
-ALARMS = "docs/aws/alarms.md"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Problem:
-    """`part`: what is to blame, by its whole name, such as `job`, `table public.orders` or `connector orders-source`.
-
-    `what` stays the same while the problem lasts; `reason`, in one line, may change. `remedy`: what to do, or what is
-    done about it. `log`: a service's log with more of it.
-    """
-
-    part: str
-    what: str
-    reason: str = ""
-    remedy: str = ""
-    log: Path | None = None
-
-    def __str__(self) -> str:
-        reason, remedy = (f": {self.reason}" if self.reason else ""), (f"; {self.remedy}" if self.remedy else "")
-        return f"{self.part} {self.what}{reason}{remedy}" + (f" (see {self.log})" if self.log else "")
-
-
-def of_line(part: str, what: str, line: str) -> Problem:
-    """Return a problem from a line that gives the reason and then, after a colon, what to do with `./lake`."""
-    end = line.rfind(": ", 0, max(line.find("`./lake "), 0))
-    if end < 0:
-        return Problem(part=part, what=what, reason=line)
-    return Problem(part=part, what=what, reason=line[:end], remedy=line[end + 2 :])
 
 
 def of_disk(folder: Path, free_bytes: int) -> Iterator[Problem]:
@@ -139,13 +110,7 @@ def of_table(table: TableStatus, log: Path) -> Iterator[Problem]:
     """`log`: the job's."""
     part = f"table {table.name}"
     if table.state is not None and table.state.fails:
-        yield Problem(
-            part=part,
-            what="fails in the job",
-            reason=table.state.reason or "",
-            remedy=f"the job tries again and its changes are kept; {ALARMS}#table-failing says what to do",
-            log=log,
-        )
+        yield failing(table.name, table.state.reason or "", log)
     if table.quarantined is not None and table.quarantined.lately:
         yield Problem(
             part=part,

@@ -11,7 +11,7 @@ from contract.added_columns import AddedColumn
 from contract.table_names import table_option
 from local.look.lake import Lake
 from local.platform.services import LocalTable, Services
-from local.state.problems import Problem
+from local.problem import Problem
 from spark_jobs.options.keys import ADDED_COLUMNS
 
 WRITTEN_AT = "_hoodie_commit_time"

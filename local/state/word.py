@@ -6,7 +6,7 @@ from typing import Self
 
 from contract.states import CATALOGUE, LAKE, MEANING, Word
 from local.platform.platform import Platform
-from local.state.problems import Problem
+from local.problem import Problem
 from local.state.services import is_stopped
 from local.state.stages import Stage
 

@@ -21,8 +21,8 @@ from contract.errors import CANNOT, INTERRUPTED, NO, USAGE
 from contract.states import Word
 from local.errors import PlatformError
 from local.platform import command as up
+from local.problem import Problem
 from local.state.collect import Collector, PipelineState
-from local.state.problems import Problem
 from local.state.word import State
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -25,8 +25,8 @@ from local.errors import PlatformError
 from local.platform.platform import Platform
 from local.platform.record import PlatformOptions
 from local.platform.services import LocalTable
+from local.problem import Problem
 from local.state.collect import Collector, PipelineState
-from local.state.problems import Problem
 from stacks.monitoring.watches import WORDS
 from tests.conftest import ask
 from tests.e2e.fault_deck import Fault, deck

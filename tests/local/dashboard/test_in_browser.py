@@ -15,9 +15,9 @@ from playwright.sync_api import Browser, Page, expect
 from contract.states import Word
 from local.dashboard import page as drawn
 from local.dashboard.watcher import Picture
+from local.problem import Problem
 from local.setup.ports import HOST
 from local.state.collect import PipelineState
-from local.state.problems import Problem
 from local.state.quarantine import Quarantined
 from local.state.services import ServiceStatus
 from local.state.tables import TableStatus

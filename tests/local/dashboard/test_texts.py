@@ -8,8 +8,8 @@ import pytest
 from contract.states import CATALOGUE, JOB, LAKE, LANDING, SLOT, SOURCE, STAGES, TOPIC, Word
 from local.dashboard import texts
 from local.dashboard.changes import Change
+from local.problem import Problem
 from local.state.history import Failure
-from local.state.problems import Problem
 from local.state.stages import Stage
 from tests.local.dashboard.pictures import AT, SCRIPT, TABLE, picture
 

@@ -25,10 +25,10 @@ from local.platform.command import left_behind
 from local.platform.platform import Platform
 from local.platform.record import PORTS, Lock, PlatformOptions, Record, RecordFile, password_files, passwords
 from local.platform.startup import SUPERVISOR, Startup, Step, StepState, silent, uninterrupted
+from local.problem import Problem
 from local.services.source_database import OutsideDatabase
 from local.state import services as services_module
 from local.state.collect import Collector, PipelineState
-from local.state.problems import Problem
 from local.state.services import SETS_PASSWORD
 from local.state.word import State
 from tests.waiting import PATIENCE_S

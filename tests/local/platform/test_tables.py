@@ -14,6 +14,7 @@ from local.look.lake import Lake
 from local.platform.connectors import Connectors, SetAside
 from local.platform.job import TableState
 from local.platform.pipeline import PATIENCE_S
+from local.problem import failing
 from local.sink.settings import HELD, Held, write_held
 from plugins.source.captured import INCLUDED_TABLES, shown
 from plugins.source.failures import Failure
@@ -75,7 +76,7 @@ def test_tables_are_waited_for_and_failing_ones_named_once_only_they_are_left(
             pipeline.wait_lake()
         line, *tables = str(said.value).splitlines()
         assert line.startswith(f"{len(outcome)} of 2 tables aren't in the lake: the job fails at them, and tries again")
-        assert tables == [f"    table {name} fails: no such file" for name in sorted(outcome)]
+        assert tables == [f"    {failing(name, 'no such file')}" for name in sorted(outcome)]
     else:
         pipeline.wait_lake()
         assert ends[-1] == outcome
@@ -142,9 +143,9 @@ def test_each_table_that_nothing_comes_of_has_a_line_with_its_way_out(tmp_path: 
         moving(found).check_all_flow()
     assert str(said.value).splitlines() == [
         "2 of 5 tables are set aside",
-        "    table public.city: it fails",
-        "    table public.rental: the sink refuses pagila.public.rental[0] offset 7: no JSON; nothing behind it is"
-        " landed: `./lake resnapshot -p pagila -t public.rental` passes over it and reads the table again",
+        "    table public.city is set aside: it fails",
+        "    table public.rental is set aside: the sink refuses pagila.public.rental[0] offset 7: no JSON; nothing"
+        " behind it is landed; `./lake resnapshot -p pagila -t public.rental` passes over it and reads the table again",
     ]
     assert json.loads(aside._path.read_text())["public.former"]
     assert aside.take_back(["public.city", "public.rental"]) == ["public.city"]

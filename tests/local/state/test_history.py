@@ -8,8 +8,8 @@ import pyarrow
 
 from local.look.lake import Lake
 from local.platform.supervisor import Restarts
+from local.problem import Problem
 from local.state.history import Commits, Failures, instant_time, restarted
-from local.state.problems import Problem
 from local.state.tables import RowCounts
 from spark_jobs.options.keys import PROGRESS
 

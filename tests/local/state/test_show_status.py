@@ -14,11 +14,11 @@ from local.platform.job import TableState
 from local.platform.services import HISTORY
 from local.platform.startup import SUPERVISOR
 from local.platform.supervisor import Restarts
+from local.problem import Problem, set_aside
 from local.services.source_database import OutboxQueue, Slot
 from local.state import problems, rows
 from local.state.collect import PipelineState, _unproven
 from local.state.history import instant_time
-from local.state.problems import Problem
 from local.state.quarantine import Quarantined, QuarantinedLine
 from local.state.services import SETS_PASSWORD, ServiceStatus
 from local.state.show_status import print_status
@@ -169,7 +169,7 @@ def test_a_restarted_job_has_proven_itself_once_a_table_works_or_says_why_not(
     ],
 )
 def test_what_to_do_is_told_from_the_reason_by_its_command(reason: str, remedy: str) -> None:
-    found = problems.of_line("table b", "is set aside", f"{reason}: {remedy}" if remedy else reason)
+    found = set_aside("b", f"{reason}: {remedy}" if remedy else reason)
     assert (found.reason, found.remedy) == (reason, remedy)
 
 

@@ -18,9 +18,9 @@ from confluent_kafka import KafkaException
 from contract.states import Word
 from local.errors import RefusedError
 from local.look.json_lines import BUCKET, prefix
+from local.problem import Problem
 from local.services.source_database import OutboxQueue, Slot
 from local.state import collect, services
-from local.state.problems import Problem
 from local.state.quarantine import MOST_BYTES, REASON_CHARACTERS, SHOWN, Quarantine, QuarantinedLine, entry, newest
 from local.state.stages import Stage, Stages, Trail, on_wall_clock, wal_bytes
 from local.state.tables import QUERIED, DataStatus, TableStatus
