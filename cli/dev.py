@@ -31,6 +31,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
             ("query", "What polls by a timestamp lose; how long full scans take.", "bench.query", JARS),
             ("reconcile", "Seconds and memory of a large comparison.", "bench.reconcile", JARS),
             ("tables", "What many tables in one application cost.", "bench.tables", JARS),
+            ("first-load", "A first load both ways, from `up` to an equal comparison.", "bench.first_load", JARS),
             ("crowded", "How long a change waits while other tables load.", "bench.tables:crowded", JARS),
             ("synth", "Synthesis against importing CDK and an empty app.", "bench.synth", WHEELS),
         ),
