@@ -186,9 +186,10 @@ class Ingest(KeptTable):
         findings = batch.check(summary.lines_of_origin)
         for note in (*findings.notes, *ordered.notes):
             self._log(note)
-        seen = summary.events + len(batch.unreadable)
-        commit, fitting = self._write(batch, ordered), seen - quarantined
-        now = time.time()
+        commit, now = self._write(batch, ordered), time.time()
+        written = commit.inserts + commit.updates + commit.deletes
+        # A first load's rows aren't counted before they are written.
+        seen = written + quarantined if isinstance(batch, LoadBatch) else summary.events + len(batch.unreadable)
         return CommitReport(
             commit=commit.instant,
             files=batch.files,
@@ -196,7 +197,7 @@ class Ingest(KeptTable):
             upserts=commit.inserts + commit.updates,
             deletes=commit.deletes,
             quarantined=quarantined,
-            folded=max(fitting - commit.inserts - commit.updates - commit.deletes, 0),
+            folded=max(seen - quarantined - written, 0),
             seconds=time.monotonic() - started,
             lag_seconds=None if summary.newest_ms is None else max(now - summary.newest_ms / 1000, 0),
             missing_offsets=findings.missing_offsets,
@@ -242,7 +243,6 @@ class Ingest(KeptTable):
         following, dropped = self._checkpoint.following(batch.checkpoint, deleted, limit=limit, truncates=after)
         following = replace(following, columns={**following.columns, **self._added()})
         if isinstance(batch, LoadBatch):
-            batch.refuse_if_rewritten()
             following = replace(following, snapshot=batch.snapshot)
         if dropped:
             self._log(f"{dropped} oldest deletes are no longer remembered against older events")

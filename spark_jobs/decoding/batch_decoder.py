@@ -1,7 +1,7 @@
 """Decodes batches by the table's columns, and adds columns for new fields in events."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from spark_jobs.decoding import decode, row_keys, wire
 from spark_jobs.decoding.decode import Decoder, Reasons
 from spark_jobs.decoding.new_columns import described_columns, infer_columns, new_columns, source_types
 from spark_jobs.decoding.schema import Column, column_of, extend, refused_changes, with_decimal_ordering
-from spark_jobs.decoding.summary import Summary, summarise
+from spark_jobs.decoding.summary import NOTHING, Summary, summarise
 from spark_jobs.errors import JobError, Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.settings import Settings
@@ -26,12 +26,13 @@ from spark_jobs.runtime.retry import may_be_a_value
 from spark_jobs.sources.batches import Batch
 from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.sources.postgres.batch import RelationBatch
+from spark_jobs.sources.postgres.first_load import LoadBatch
 from spark_jobs.sources.postgres.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
 class DecodedBatch:
-    """A decoded batch, cached, with the counts of its first pass."""
+    """A decoded batch, cached but for a first load's rows, with the counts of its first pass."""
 
     cached: CachedFrame
     summary: Summary
@@ -249,6 +250,8 @@ class BatchDecoder:
         if found is None:
             return None
         events, odd = found
+        if isinstance(batch, LoadBatch) and not self._settings.table.partition_fields:
+            return self._trusted(batch, events, odd)
         if self._settings.table.partition_fields:
             unplaceable = row_keys.unplaceable(self._settings.table, self._columns, self._encoded, F.lit(False))
             events = events.withColumn("reason", unplaceable)
@@ -260,6 +263,16 @@ class BatchDecoder:
             return decoded
         decoded.cached.release()
         return None
+
+    def _trusted(self, batch: LoadBatch, events: DataFrame, odd: DataFrame | None) -> DecodedBatch:
+        """Take rows as they are read, each of which fits: no pass that caches them, and `events` is an estimate."""
+        decoded = DecodedBatch(CachedFrame(events, events), NOTHING)
+        if odd is not None:
+            lines = self._summarised(self._usual_decoder()(odd))
+            decoded = DecodedBatch(lines.cached.with_more(events), lines.summary)
+        events_ms = int(batch.metadata[SOURCE_TIME_MS])
+        summary = replace(decoded.summary, events=decoded.summary.events + batch.count, newest_ms=events_ms)
+        return replace(decoded, summary=summary)
 
     def _summarised(self, events: DataFrame) -> DecodedBatch:
         table = self._settings.table

@@ -104,3 +104,6 @@ def _total(rows: list[Row]) -> Summary:
 
 def _newest(found: Iterable[Row | None]) -> Row | None:
     return max((row for row in found if row is not None), key=lambda row: int(row["at"]), default=None)
+
+
+NOTHING = _total([])

@@ -40,6 +40,10 @@ class CachedFrame:
     frame: DataFrame
     _planned: DataFrame
 
+    def with_more(self, rows: DataFrame) -> "CachedFrame":
+        """Add rows that aren't cached."""
+        return CachedFrame(self.frame.unionByName(rows), self._planned)
+
     def release(self) -> None:
         """Free the memory. Later queries recompute the rows."""
         self._planned.unpersist()

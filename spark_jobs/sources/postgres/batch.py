@@ -198,7 +198,7 @@ class RelationBatch(Batch):
 
         None where only lines will do.
         """
-        if self.is_small or not self.count:
+        if self.is_small:
             return None
         relation, key = self.relation, [column.name for column in self.relation.key]
         typed = typed_rows(columns, relation.columns, key, self.metadata)
@@ -236,6 +236,11 @@ class RelationBatch(Batch):
     def _of_text(self, text: str) -> DataFrame:
         return self.spark.range(1, numPartitions=1).select(F.explode(F.split(F.lit(text), "\n")).alias("line"))
 
+    @property
+    def _reader_start(self) -> str:
+        """The statements that a reader's transaction begins with."""
+        return self.look.beginning(self.look.export())
+
     def _read(self, queries: Sequence[str]) -> DataFrame:
         """Read the results of queries together, through connections that see the look's snapshot."""
         reader = self.spark.read.format("jdbc").options(
@@ -243,7 +248,7 @@ class RelationBatch(Batch):
             url=self.database.url,
             driver=DRIVER,
             fetchsize=str(self.relation.settings.fetch_size),
-            sessionInitStatement=self.look.beginning(self.look.export()),
+            sessionInitStatement=self._reader_start,
         )
         return reduce(DataFrame.unionAll, [reader.option("query", query).load() for query in queries])
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column as Expression
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from contract.events import LSN, READ, SOURCE_TIME_MS
@@ -27,10 +27,10 @@ _STREAMS = """SELECT (EXISTS (SELECT FROM pg_replication_slots
     WHERE slot_name = {slot} AND database = current_database() AND confirmed_flush_lsn IS NOT NULL)
     AND EXISTS (SELECT FROM pg_publication_tables
     WHERE pubname = {publication} AND schemaname = {schema} AND tablename = {table}))::text"""
-# The relations that hold the rows: oid, name, bytes, estimated rows, file, and whether the role may read it by itself.
-_HOLDERS = """SELECT json_agg(json_build_array(c.oid::bigint, n.nspname, c.relname, pg_relation_size(c.oid),
-    greatest(c.reltuples, 0)::bigint, pg_relation_filenode(c.oid)::bigint,
-    has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')) ORDER BY c.oid)::text
+# The relations that hold the rows: name, bytes, estimated rows, and whether the role may read it by itself.
+_HOLDERS = """SELECT json_agg(json_build_array(n.nspname, c.relname, pg_relation_size(c.oid),
+    greatest(c.reltuples, 0)::bigint, has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))
+    ORDER BY c.oid)::text
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid IN (
         SELECT t.oid FROM pg_class t JOIN pg_namespace s ON s.oid = t.relnamespace
         WHERE s.nspname = {schema} AND t.relname = {table} AND t.relkind = 'r'
@@ -38,26 +38,24 @@ _HOLDERS = """SELECT json_agg(json_build_array(c.oid::bigint, n.nspname, c.relna
         CROSS JOIN LATERAL pg_partition_tree(t.oid) AS l
         WHERE s.nspname = {schema} AND t.relname = {table} AND t.relkind = 'p' AND l.isleaf)"""
 
-# The same relations with their present files, whatever the look's snapshot: functions aren't bound to it.
-_FILES = """SELECT json_agg(json_build_array(f.relid::oid::bigint, pg_relation_filenode(f.relid)::bigint))::text FROM (
+# The same relations with their present files, whatever the transaction's snapshot: functions aren't bound to it.
+_FILES = """SELECT json_agg(json_build_array(f.relid::oid::bigint, pg_relation_filenode(f.relid)::bigint)
+    ORDER BY f.relid)::text FROM (
     SELECT t AS relid FROM to_regclass({name}) AS t WHERE NOT EXISTS (SELECT FROM pg_partition_tree(t))
     UNION ALL SELECT l.relid FROM pg_partition_tree(to_regclass({name})) AS l WHERE l.isleaf) AS f"""
-
-
-class RewrittenError(Exception):
-    """A table has to be read again; the message is one line."""
+# A lock keeps the files as they are while a reader reads them. The error's class makes the job try again.
+_UNCHANGED = """BEGIN IF ({files}) IS DISTINCT FROM {before} THEN
+    RAISE EXCEPTION USING ERRCODE = 'serialization_failure', MESSAGE = {message}; END IF; END"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Holder:
-    """A relation that holds rows: a table, or a partition."""
+    """A relation that holds rows, a table or a partition; `size` in bytes, `rows` estimated."""
 
-    oid: int
     schema: str
     name: str
     size: int
     rows: int
-    file: int
     readable: bool
 
     def parts(self) -> list[tuple[str, str]]:
@@ -74,8 +72,9 @@ class _Holder:
 class LoadBatch(RelationBatch):
     """All rows of a table; later, events that its `snapshot` contains are passed over.
 
-    `sources`: the FROM item of each part. `start`: the progress behind the events that landed before. `is_whole` tells
-    whether the table still has the files from before the snapshot.
+    `sources`: the FROM item of each part. `start`: the progress behind the events that landed before. `unchanged`: the
+    statements that a reader begins with, which fail when the table has been rewritten since before the snapshot:
+    TRUNCATE and some of ALTER TABLE leave an older snapshot no rows. `count` is an estimate.
     """
 
     operation = READ
@@ -83,12 +82,14 @@ class LoadBatch(RelationBatch):
     snapshot: Snapshot
     sources: Sequence[str]
     start: str
-    is_whole: Callable[[], bool]
+    unchanged: str
 
-    def refuse_if_rewritten(self) -> None:
-        """Raise RewrittenError when the snapshot may lack rows: TRUNCATE and some of ALTER TABLE don't respect it."""
-        if not self.is_whole():
-            raise RewrittenError(f"{self.relation.settings.name} was truncated or rewritten while it was read")
+    @property
+    def is_small(self) -> bool:
+        return self.size <= SMALL_BYTES
+
+    def lines(self) -> DataFrame:
+        return self._as_lines(self._read(self._queries(lambda one: one.lines(self.condition, self.metadata))))
 
     @property
     def checkpoint(self) -> str:
@@ -98,6 +99,10 @@ class LoadBatch(RelationBatch):
     def order(self) -> dict[str, str | int]:
         # Older than each event that isn't passed over.
         return {LSN: self.snapshot.begin, SOURCE_TIME_MS: time.time_ns() // 1_000_000}
+
+    @property
+    def _reader_start(self) -> str:
+        return f"{super()._reader_start}; {self.unchanged}"
 
     def _has(self, condition: str) -> bool:
         """Ask on another connection: the look would keep its lock on the table until the commit."""
@@ -147,20 +152,22 @@ class FirstLoad:
                 self._log(f"{jdbc.name}: its rows are read once slot {settings.slot} streams {settings.publication}")
             self._waits = True
             return None
-        before = self._holders()
+        table = f"{quoted(jdbc.schema)}.{quoted(jdbc.table)}"
+        files = _FILES.format(name=literal(table))
+        holders, before = self._holders(), self._asked(files)
         self._open, snapshot = look, _ = snapshot_look(self._database)
         control = read_control(look, jdbc, IDENTITIES[-1])
         relation = described(look, control, jdbc, self._key, self._log)
-        size, rows = sum(one.size for one in before), sum(one.rows for one in before)
         if control.kind != "p":  # tables that inherit from it have their own events
-            relation = replace(relation, part=f"ONLY {relation.source}")
-        if size <= SMALL_BYTES:
-            rows, _ = relation.counted(look, ALL)
-        if size <= SMALL_BYTES or not all(one.readable for one in before):
+            relation, table = replace(relation, part=f"ONLY {relation.source}"), f"ONLY {table}"
+        size, rows = sum(one.size for one in holders), sum(one.rows for one in holders)
+        if size <= SMALL_BYTES or not all(one.readable for one in holders):
             parts = [(relation.source, ALL)]
         else:
-            parts = [part for one in before for part in one.parts()]
+            parts = [part for one in holders for part in one.parts()]
         self._log(f"{jdbc.name}: about {rows} rows are read from the database, in {len(parts)} parts")
+        message = literal(f"{jdbc.name} was truncated or rewritten while it was read")
+        check = _UNCHANGED.format(files=files, before=literal(before or ""), message=message)
         return LoadBatch(
             spark=self._spark,
             database=self._database,
@@ -173,7 +180,7 @@ class FirstLoad:
             size=size,
             snapshot=snapshot,
             start=start,
-            is_whole=lambda: self._files(look) == {(one.oid, one.file) for one in before},
+            unchanged=f"LOCK TABLE {table} IN ACCESS SHARE MODE; DO {literal(check)}",
         )
 
     def reset(self) -> None:
@@ -182,14 +189,9 @@ class FirstLoad:
             self._open = None
 
     def _holders(self) -> list[_Holder]:
-        names = ("oid", "schema", "name", "size", "rows", "file", "readable")
+        names = ("schema", "name", "size", "rows", "readable")
         found = json.loads(self._asked(_HOLDERS.format(**self._names)) or "null")
         return [_Holder(**dict(zip(names, one, strict=True))) for one in found or ()]
-
-    def _files(self, look: Look) -> set[tuple[int, int]]:
-        """Ask on the look's own connection: a second one may be another table's, which waits for ours."""
-        name = literal(f"{quoted(self._settings.jdbc.schema)}.{quoted(self._settings.jdbc.table)}")
-        return {(oid, file) for oid, file in json.loads(look.text(_FILES.format(name=name)) or "[]")}
 
     def _asked(self, query: str) -> str | None:
         look = self._database.look()
