@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from contract.column_types import canonical
-from contract.column_types.catalogue import Carried
+from contract.column_types.catalogue import Carried, without_domains
 from contract.column_types.types import avro_field
 from contract.events import DATABASE, DELETED, OPERATION, PLACEHOLDER, READ_MS, SCHEMA, SPECIALS_COLUMN, TABLE, UPDATE
 from spark_jobs.decoding import schema, wire
@@ -60,7 +60,16 @@ _WAYS: Mapping[str, ColumnTransfer] = {
     ),
     "timestamp": _INSTANT,
     "timestamptz": _INSTANT,
+    "bytea": ColumnTransfer(odd=f"{{c}} = convert_to({literal(PLACEHOLDER)}, 'UTF8')"),
 }
+# Where the text by which values are compared is the lake's value, its cast, or its bytes in hexadecimal digits.
+_OF_SPELLINGS = {
+    canonical.TEXT.lake: "{text}",
+    canonical.INTEGER.lake: "{text}",
+    canonical.BYTES.lake: "decode({text}, 'hex')",
+}
+# The decoder refuses an array of several dimensions, or of nothing but NULLs.
+_ODD_ARRAY = "array_ndims({c}) > 1 OR cardinality({c}) > 0 AND cardinality({c}) = num_nulls(VARIADIC {c})"
 # Key types without odd values that a row in the lake could have.
 _PLAIN_KEYS = ("int2", "int4", "int8", "bool", "text", "varchar", "bpchar", "uuid")
 
@@ -123,13 +132,20 @@ def _transferred(
 
 def _way(column: SourceColumn, lake: Column | None) -> ColumnTransfer | None:
     kind = column.carried
-    is_known = column.type.schema == "pg_catalog" and column.type.name in _WAYS
-    if lake is None or not is_known or not isinstance(kind, Carried) or lake.name == SPECIALS_COLUMN:
+    if lake is None or not isinstance(kind, Carried) or lake.name == SPECIALS_COLUMN:
         return None
     field = avro_field(lake.name, column.name, kind)
     [expected] = schema.parse(json.dumps({"type": "record", "name": "row", "fields": [field]}), column.name)
-    alike = (expected.wire, expected.stored, expected.encoding) == (lake.wire, lake.stored, lake.encoding)
-    return _WAYS[column.type.name] if alike else None
+    if (expected.wire, expected.stored, expected.encoding) != (lake.wire, lake.stored, lake.encoding):
+        return None
+    base, _ = without_domains(column.type, column.modifier)
+    if base.schema == "pg_catalog" and base.name in _WAYS:
+        return _WAYS[base.name]
+    text = _OF_SPELLINGS.get(kind.spelling.lake)
+    if text is None or kind.special:
+        return None
+    sql = f"CASE WHEN {{c}} IS DISTINCT FROM NULL THEN {text.replace('{text}', kind.spelling.source)} END"
+    return ColumnTransfer(sql, odd=_ODD_ARRAY if kind.wire == "array" else None)
 
 
 def _takes(lake: Column | None, value: str | int) -> bool:
