@@ -85,7 +85,6 @@ def _first_load(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
         return
     reasons = {
         'only tables captured from the log (how = "log") have one': table.how != "log",
-        "a table without a key is read by the connector": table.append_only,
         "hashed columns are hashed by the connector": bool(table.hash),
         "no property of the job can name a table with a dot in its name": table.name.count(".") != 1,
     }

@@ -96,7 +96,9 @@ class Ingest(KeptTable):
 
     @property
     def _source_key(self) -> list[str]:
-        """The key's columns by the source's names."""
+        """The key's columns by the source's names; none of a table without a key."""
+        if self._settings.table.append_only:
+            return []
         named = {column.name: column.source for column in self._given}
         return [named.get(name, name) for name in self._settings.table.key_fields]
 

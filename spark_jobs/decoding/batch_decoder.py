@@ -190,7 +190,7 @@ class BatchDecoder:
         return batch.lines().coalesce(1) if batch.is_small else batch.lines()
 
     def _decode_lines(self, batch: Batch, lines: DataFrame, failing: Reasons) -> DecodedBatch:
-        decoded = self._summarised(self._decoded(lines, self._usual_decoder(), failing))
+        decoded = self._summarised(batch, self._decoded(lines, self._usual_decoder(), failing))
         if not decoded.summary.unknown:
             return decoded
         try:
@@ -198,7 +198,7 @@ class BatchDecoder:
         finally:
             decoded.cached.release()
         last = self._new_decoder(growing=False, unusable=unusable)
-        return self._summarised(self._decoded(lines, last, failing))
+        return self._summarised(batch, self._decoded(lines, last, failing))
 
     def _decoded(self, lines: DataFrame, decoder: Decoder, failing: Reasons) -> DataFrame:
         events = decode.decode_lines(lines, decoder, failing)
@@ -257,7 +257,7 @@ class BatchDecoder:
             events = events.withColumn("reason", unplaceable)
         if odd is not None:
             events = events.unionByName(self._usual_decoder()(odd))
-        decoded = self._summarised(events)
+        decoded = self._summarised(batch, events)
         # A row that fits no partition has no line that could go to quarantine.
         if not decoded.summary.bad or decoded.events.filter("reason IS NOT NULL AND line IS NULL").isEmpty():
             return decoded
@@ -266,18 +266,20 @@ class BatchDecoder:
 
     def _trusted(self, batch: LoadBatch, events: DataFrame, odd: DataFrame | None) -> DecodedBatch:
         """Take rows as they are read, each of which fits: no pass that caches them, and `events` is an estimate."""
+        if self._settings.table.append_only:
+            events = row_keys.numbered(events)
         decoded = DecodedBatch(CachedFrame(events, events), NOTHING)
         if odd is not None:
-            lines = self._summarised(self._usual_decoder()(odd))
+            lines = self._summarised(batch, self._usual_decoder()(odd))
             decoded = DecodedBatch(lines.cached.with_more(events), lines.summary)
         events_ms = int(batch.metadata[SOURCE_TIME_MS])
         summary = replace(decoded.summary, events=decoded.summary.events + batch.count, newest_ms=events_ms)
         return replace(decoded, summary=summary)
 
-    def _summarised(self, events: DataFrame) -> DecodedBatch:
+    def _summarised(self, batch: Batch, events: DataFrame) -> DecodedBatch:
         table = self._settings.table
         if table.append_only:
-            events = row_keys.identified(events)
+            events = row_keys.numbered(events) if isinstance(batch, LoadBatch) else row_keys.identified(events)
         kept = cached(events)
         has_source_time = any(column.name == SOURCE_TIME_MS for column in self._columns)
         try:

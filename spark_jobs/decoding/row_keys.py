@@ -48,6 +48,13 @@ def identified(events: DataFrame) -> DataFrame:
     return named.select(*events.columns)
 
 
+def numbered(rows: DataFrame) -> DataFrame:
+    """Fill in EVENT_ID of a table's rows, `<__lsn>-<number>`: they are read once, all at one position."""
+    way = F.when(F.col("line").isNull(), F.lit("r")).otherwise(F.lit("l"))
+    identity = F.when(F.col("reason").isNull(), F.concat_ws("-", F.col(f"row.{LSN}"), way, F.col("number")))
+    return rows.withColumn("row", F.col("row").withField(EVENT_ID, identity))
+
+
 # Folder for null in Hive, and so in Hudi, Spark and Trino: read back, this text is null.
 DEFAULT = "__HIVE_DEFAULT_PARTITION__"
 # Characters that org.apache.hudi.common.util.PartitionPathEncodeUtils encodes.

@@ -172,7 +172,7 @@ def described(look: Look, control: Control, settings: JdbcSettings, key: Sequenc
         kind = named[name].carried
         if isinstance(kind, Carried) and (why := no_key(kind.avro)):
             raise JobError(f"{settings.name}: column {name} of the record key tells no rows apart: {why}")
-    if control.kind in TABLES:
+    if key and control.kind in TABLES:
         _refuse_other_keys(look, settings, key)
     return Relation(
         settings=settings,

@@ -17,7 +17,7 @@ from spark_jobs.options import keys
 from spark_jobs.sources.postgres import first_load
 from spark_jobs.sources.postgres.snapshot import snapshot_look
 from tests import cases
-from tests.conftest import execute
+from tests.conftest import ask, execute
 from tests.spark_jobs.events import TOPIC, as_lines
 from tests.spark_jobs.sources.postgres import written_log
 from tests.spark_jobs.sources.postgres.conftest import Queried
@@ -191,3 +191,24 @@ def test_a_load_waits_for_the_connector(loaded: Loaded, lacking: dict[str, str])
     job = loaded.job()
     assert (loaded.run(job), loaded.run(job), loaded.commits()) == ([], [], 0)
     assert [line for line in loaded.log if line.startswith("public.w: its rows are read once slot ")] == loaded.log[-1:]
+
+
+@pytest.mark.parametrize("last", [21, 1500])
+def test_a_table_without_a_key_gets_each_row_and_then_each_event_once(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, last: int
+) -> None:
+    """Equal rows stay apart, and an event of the rows' own transactions isn't a row again."""
+    monkeypatch.setattr(first_load, "_BYTES_PER_PART", 64 << 10)
+    loaded.key = ""
+    loaded.extra = {keys.APPEND_ONLY: "true", keys.RECORD_KEY: ""}
+    loaded.execute("ALTER TABLE w DROP CONSTRAINT w_pkey; ALTER TABLE w REPLICA IDENTITY FULL")
+    loaded.execute(MANY.format("w", 21, last), "INSERT INTO w VALUES (7, 7, 'same'), (7, 7, 'same')")
+    before = ask(loaded.parameters, "SELECT count(*) FROM w")
+    loaded.run()
+    loaded.execute(
+        "INSERT INTO w VALUES (7, 7, 'same'), (5000, 1, 'new'); UPDATE w SET v = -1, large = 'x' WHERE id = 5"
+    )
+    loaded.land()
+    loaded.run()
+    rows = loaded.spark.read.format("hudi").load(str(loaded.table_path))
+    assert (rows.count(), rows.filter("large = 'same'").count(), rows.filter("v = -1").count()) == (before + 3, 3, 1)
