@@ -19,7 +19,23 @@ LONGEST_TOPIC = 249
 _LAKE_NAME = re.compile(r"[a-z_][a-z0-9_]{0,254}\Z")
 # Where a new word begins inside a name such as orderID, HTTPServer2Name: ISO|Date, order|ID.
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_QUOTED = re.compile(r'"((?:[^"]|"")+)"\."((?:[^"]|"")+)"')
 _NOT_IN_TOPIC = re.compile(r"[^A-Za-z0-9._-]")
+
+
+def table_text(schema: str, table: str) -> str:
+    """Return `schema.table`, in PostgreSQL's quotes where that wouldn't tell the two apart; for `table_of_text`."""
+    if any(re.search(r'[."]|^\s|\s\Z', name) for name in (schema, table)):
+        schema, table = (f'"{name.replace(chr(34), chr(34) * 2)}"' for name in (schema, table))
+    return f"{schema}.{table}"
+
+
+def table_of_text(text: str) -> tuple[str, str]:
+    """Return a table's schema, empty without one, and name."""
+    if found := _QUOTED.fullmatch(text):
+        return found[1].replace('""', '"'), found[2].replace('""', '"')
+    schema, _, table = text.rpartition(".")
+    return schema, table
 
 
 def table_option(name: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from contract import history
 from contract.events import READ_MS
 from contract.history import COMMIT, VERSION
-from contract.table_names import lake_name
+from contract.table_names import lake_name, table_text
 from settings.pipeline import CapturedTableSettings, DerivedTableSettings, Pipeline
 from spark_jobs.options import keys
 from spark_jobs.options.submit import TableJob
@@ -102,7 +102,8 @@ def _retention(hours: int | None) -> dict[str, str]:
 
 
 def queried(table: CapturedTableSettings) -> dict[str, str]:
-    rows = {keys.JDBC_TABLE: table.name} if table.query is None else {keys.JDBC_QUERY: table.query}
+    name = table_text(table.schema_name, table.table_name)
+    rows = {keys.JDBC_TABLE: name} if table.query is None else {keys.JDBC_QUERY: table.query}
     return {
         **rows,
         keys.JDBC_DETECTION: table.detect,
@@ -173,8 +174,8 @@ def _of_log(pipeline: Pipeline, table: CapturedTableSettings, source: Mapping[st
         found[keys.FIRST_LOAD_PUBLICATION] = pipeline.source.publication
         found |= {keys.JDBC_LEFT_OUT: ",".join(table.leave_out)} if table.leave_out else {}
     asks = keys.NEW_COLUMN_TYPES in found or keys.FIRST_LOAD_SLOT in found
-    # No property can name a table with a dot in its name or schema.
-    return {**found, keys.JDBC_TABLE: table.name, **source} if asks and source and table.name.count(".") == 1 else found
+    name = table_text(table.schema_name, table.table_name)
+    return {**found, keys.JDBC_TABLE: name, **source} if asks and source else found
 
 
 def derived_job(pipeline: Pipeline, table: DerivedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:

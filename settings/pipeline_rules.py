@@ -86,7 +86,6 @@ def _first_load(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
     reasons = {
         'only tables captured from the log (how = "log") have one': table.how != "log",
         "hashed columns are hashed by the connector": bool(table.hash),
-        "no property of the job can name a table with a dot in its name": table.name.count(".") != 1,
     }
     for reason in (reason for reason, holds in reasons.items() if holds):
         yield f"{where}.first_load", f'{reason}: say first_load = "connector" for it'
@@ -192,10 +191,7 @@ def _queried(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
 
 
 def unlisted(table: CapturedTable) -> Iterator[Problem]:
-    """Yield names that the job can't take: it reads a table as schema.table, and the columns to skip as a list."""
-    if "." in table.schema + table.table or table.name != table.name.strip():
-        reason = "a name with a dot, or a blank at its end, can't be given to the job: give a query in its place"
-        yield "table", f"{table.name}: {reason}"
+    """Yield names that the job can't take: it reads the columns to skip as a list."""
     for column in table.leave_out:
         if "," in column or column != column.strip():
             yield "leave_out", f"{column!r} can't stand in a list: give a query in the table's place"

@@ -32,10 +32,14 @@ from spark_jobs.sources.postgres.snapshot import Snapshot
 
 @dataclass(frozen=True)
 class DecodedBatch:
-    """A decoded batch, cached but for a first load's rows, with the counts of its first pass."""
+    """A decoded batch, cached but for a first load's rows, with the counts of its first pass.
+
+    `whole_keys`: no part of a key is empty, as the database has said.
+    """
 
     cached: CachedFrame
     summary: Summary
+    whole_keys: bool = False
 
     @property
     def events(self) -> DataFrame:
@@ -251,7 +255,7 @@ class BatchDecoder:
             return None
         events, odd = found
         if isinstance(batch, LoadBatch) and not self._settings.table.partition_fields:
-            return self._trusted(batch, events, odd)
+            return replace(self._trusted(batch, events, odd), whole_keys=odd is None)
         if self._settings.table.partition_fields:
             unplaceable = row_keys.unplaceable(self._settings.table, self._columns, self._encoded, F.lit(False))
             events = events.withColumn("reason", unplaceable)
@@ -260,7 +264,7 @@ class BatchDecoder:
         decoded = self._summarised(batch, events)
         # A row that fits no partition has no line that could go to quarantine.
         if not decoded.summary.bad or decoded.events.filter("reason IS NOT NULL AND line IS NULL").isEmpty():
-            return decoded
+            return replace(decoded, whole_keys=odd is None)
         decoded.cached.release()
         return None
 

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from contract.events import READ_MS
 from contract.secret_names import is_secret
+from contract.table_names import table_of_text
 from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.command_line import Options
@@ -237,7 +238,7 @@ def _table(options: Options, properties: Mapping[str, str]) -> tuple[str, str]:
             raise SettingsError(f"{keys.JDBC_TABLE} and {keys.JDBC_QUERY}: say one of them")
         return "", options.target_table.rpartition(".")[2]
     name = declared_in(JdbcSettings)[keys.JDBC_TABLE].read(properties)
-    schema, _, table = name.rpartition(".")
+    schema, table = table_of_text(name)
     return schema or _DEFAULT_SCHEMA, table
 
 

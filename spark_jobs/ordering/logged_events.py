@@ -124,7 +124,7 @@ class LoggedEvents(Orderer):
         if isinstance(batch, LoadBatch):
             has_all = F.size("placeholders") == 0
             lacking = _without_a_value(events.filter(~has_all)) if summary.placeholders else None
-            return OrderedChanges(events.filter(has_all), lacking, summary, fresh=True)
+            return OrderedChanges(events.filter(has_all), lacking, summary, fresh=True, whole_keys=decoded.whole_keys)
         truncates = BatchTruncates(self._settings.truncate, progress.truncates, summary)
         if summary.snapshot_rows:
             events, behind, emptied = truncates.places(events)

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -25,7 +26,7 @@ class OrderedChanges:
 
     `summary` counts the events as they are now. `idle`: the table already has everything and needs no commit.
     `rewrites`: the table has rows of some of these keys, which an insert would duplicate. `fresh`: each event is a row
-    of its own key, which the table lacks. `notes` are lines for the log.
+    of its own key, which the table lacks. `whole_keys`: no part of a key is empty. `notes` are lines for the log.
     """
 
     events: DataFrame
@@ -34,6 +35,7 @@ class OrderedChanges:
     idle: bool = False
     rewrites: bool = False
     fresh: bool = False
+    whole_keys: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -90,7 +92,8 @@ def operation_for(settings: TableSettings, ordered: OrderedChanges, *, is_new: b
     if wanted == "upsert" and ordered.fresh and not summary.deletes:
         # All keys are new, so skip upsert's lookup. But each task would have a file open in each folder, and a bucket
         # index's buckets can be filled in bulk only once.
-        return wanted if settings.partition_fields or (bucketed and not is_new) else "bulk_insert"
+        slow = settings.partition_fields or (bucketed and not is_new) or not _keys_are_alike(settings, ordered)
+        return wanted if slow else "bulk_insert"
     if wanted != "upsert" and (summary.deletes or summary.truncated is not None):
         log(f"{wanted} can't delete: this batch has deletes and is written by upsert")
         return "upsert"
@@ -102,3 +105,15 @@ def operation_for(settings: TableSettings, ordered: OrderedChanges, *, is_new: b
         log("bulk_insert fills a bucket index only once: this batch is written by insert")
         return "insert"
     return wanted
+
+
+def _keys_are_alike(settings: TableSettings, ordered: OrderedChanges) -> bool:
+    """Tell whether a bulk insert writes the keys that an upsert looks for.
+
+    Hudi's row writer cuts an instant, writes an array's address for bytes, and refuses an empty part (0.14 and 0.15).
+    """
+    row = cast(T.StructType, ordered.events.schema["row"].dataType)
+    kinds = [row[name].dataType for name in settings.key_fields]
+    may_be_empty = len(kinds) > 1 and not ordered.whole_keys
+    unlike = (T.TimestampType, T.BinaryType, *((T.StringType,) if may_be_empty else ()))
+    return not any(isinstance(kind, unlike) for kind in kinds)

@@ -97,6 +97,7 @@ class QueriedRows(Orderer):
             idle=idle,
             rewrites=bool(compared.changed or deletes),
             fresh=compared.fresh and not deletes,
+            whole_keys=decoded.whole_keys,
         )
 
     def _compared(self, events: DataFrame, batch: JdbcBatch, fitting: int) -> _Compared:

@@ -8,7 +8,9 @@ from contract.table_names import (
     is_lake_name,
     lake_name,
     listed,
+    table_of_text,
     table_option,
+    table_text,
     table_topic,
     topic_identity,
     topic_part,
@@ -106,3 +108,17 @@ def test_a_key_whose_value_is_a_secret_is_known(name: str) -> None:
 @pytest.mark.parametrize("name", ["config.providers.secretsmanager.class", "key.converter", "message.key.columns"])
 def test_another_key_is_none(name: str) -> None:
     assert not is_secret(name)
+
+
+@pytest.mark.parametrize(
+    ("schema", "table", "text"),
+    [
+        ("public", "orders", "public.orders"),
+        ("public", "Order Details", "public.Order Details"),
+        ("Größe.n", 'Tabelle "x".y Ünï', '"Größe.n"."Tabelle ""x"".y Ünï"'),
+        ('"s"', '"t"', '"""s"""."""t"""'),
+        ("public", "t ", '"public"."t "'),
+    ],
+)
+def test_a_tables_text_tells_its_schema_and_name_apart(schema: str, table: str, text: str) -> None:
+    assert (table_text(schema, table), table_of_text(text)) == (text, (schema, table))

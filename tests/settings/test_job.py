@@ -89,12 +89,15 @@ LOADED = {keys.FIRST_LOAD_SLOT: "cdc_shop", keys.FIRST_LOAD_PUBLICATION: "cdc_sh
     ("changes", "expected"),
     [
         ({}, {keys.NEW_COLUMN_TYPES: "source", keys.JDBC_TABLE: "public.Order Lines", **ASKED}),
-        ({"schema": "a.b", "table": "c", "source": None}, {keys.NEW_COLUMN_TYPES: "source"}),
+        (
+            {"schema": "a.b", "table": "c", "source": None},
+            {keys.NEW_COLUMN_TYPES: "source", keys.JDBC_TABLE: '"a.b"."c"', **ASKED},
+        ),
         ({"evolution": "guess"}, {}),
         ({"evolution": "guess", "first_load": "direct"}, {keys.JDBC_TABLE: "public.Order Lines", **LOADED, **ASKED}),
         ({"how": "outbox"}, {}),
     ],
-    ids=["asked", "awaited, as no property names it", "guessed", "first rows", "by releases"],
+    ids=["asked", "asked, with a dot in its name", "guessed", "first rows", "by releases"],
 )
 def test_the_types_of_a_logs_new_columns_are_the_sources_and_first_rows_may_be(
     changes: dict[str, Any], expected: dict[str, str]

@@ -236,6 +236,7 @@ class Database:
         self._server = server
         self._idle: list[Any] = []
         self._free = threading.BoundedSemaphore(server.connections)
+        self.replicating = threading.Lock()
         if line := unverified(server):
             log(line)
 

@@ -61,9 +61,10 @@ def snapshot_look(database: Database) -> tuple[Look, Snapshot]:
     """Begin a look whose snapshot has a known place in the log, that of a temporary slot. Raises Py4JJavaError.
 
     A snapshot of its own wouldn't do: a transaction that waits for a standby is in the log, so that a slot leaves it
-    out, and isn't visible yet. Creating the slot waits until all transactions that were running have ended.
+    out, and isn't visible yet. Creating the slot waits until all transactions that were running have ended. One table
+    at a time: a server has few walsenders.
     """
-    with contextlib.closing(database.connected(**_REPLICATION)) as connection:
+    with database.replicating, contextlib.closing(database.connected(**_REPLICATION)) as connection:
         statement = connection.createStatement()
         slot = f"first_load_{uuid4().hex}"
         found = statement.executeQuery(f"CREATE_REPLICATION_SLOT {slot} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT")

@@ -212,3 +212,36 @@ def test_a_table_without_a_key_gets_each_row_and_then_each_event_once(
     loaded.run()
     rows = loaded.spark.read.format("hudi").load(str(loaded.table_path))
     assert (rows.count(), rows.filter("large = 'same'").count(), rows.filter("v = -1").count()) == (before + 3, 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "avro", "sql", "sent"),
+    [
+        pytest.param("int", "int", "i", 5, id="number"),
+        pytest.param("text", "string", "CASE WHEN i <> 5 THEN 'k' || i ELSE '' END", "", id="empty text"),
+        pytest.param(
+            "timestamptz",
+            {"type": "string", "connect.name": "io.debezium.time.ZonedTimestamp"},
+            "timestamptz '2026-01-01 00:00:00.000005Z' + (i - 5) * interval '1 us'",
+            "2026-01-01T00:00:00.000005Z",
+            id="instant",
+        ),
+        pytest.param("bytea", "bytes", "decode(lpad(i::text, 8, '0'), 'hex')", "AAAABQ==", id="bytes"),
+    ],
+)
+def test_an_event_finds_its_row_whatever_the_key(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, kind: str, avro: Any, sql: str, sent: Any
+) -> None:
+    """Hudi's bulk insert writes some keys in another way than its upsert, and cuts an instant."""
+    monkeypatch.setattr(first_load, "_BYTES_PER_PART", 64 << 10)
+    loaded.execute(
+        f"TRUNCATE w; ALTER TABLE w ADD k {kind}, DROP CONSTRAINT w_pkey, ADD PRIMARY KEY (id, k)",
+        f"INSERT INTO w SELECT i, i, {written_log.LARGE}, {sql} FROM generate_series(1, 1500) AS i",
+    )
+    loaded.fields, loaded.key = {**W, "k": avro}, "id,k"
+    loaded.run()
+    event = {"__deleted": "false", "__op": "u", "__lsn": 10**15, "__source_ts_ms": 1, "__source_txId": None}
+    loaded.put([{"id": 5, "v": -1, "large": "new", "k": sent, **event}])
+    [report] = loaded.run()
+    rows = loaded.spark.read.format("hudi").load(str(loaded.table_path))
+    assert (report.quarantined, rows.count(), rows.filter("v = -1").count()) == (0, 1500, 1)
