@@ -15,7 +15,7 @@ from settings.job import server
 from settings.load import load
 from spark_jobs.options import keys
 from spark_jobs.options.command_line import parse, parse_many
-from spark_jobs.options.jdbc_settings import Detection, jdbc_settings
+from spark_jobs.options.jdbc_settings import Detection, first_load_settings, jdbc_settings
 from spark_jobs.options.properties import parse as pairs_of
 from spark_jobs.options.properties import parse_overrides
 from stacks.processing import jobs
@@ -111,6 +111,29 @@ def test_columns_that_are_left_out_or_hashed_reach_the_source_connector(tmp_path
     configuration = with_salt(source_connector(source_settings(found, found.pipelines[1])), "0123456789abcdef")
     assert configuration["column.exclude.list"] == r"(?-i:public\.orders\.photo)"
     assert configuration["column.mask.hash.v2.SHA-256.with.salt.0123456789abcdef"] == r"(?-i:public\.orders\.name)"
+
+
+@pytest.mark.parametrize("one_step", [True, False])
+def test_a_direct_first_load_reaches_job_and_connector(tmp_path: Path, *, one_step: bool) -> None:
+    entry = 'first_load = "direct"\nleave_out = ["photo"]\nhistory = true'
+    found, files = of_shop(tmp_path, entry, one_step=one_step), Files()
+    common, own = Jobs(found, cast(JobAssets, files), {"shop": SOURCE}).steps()
+    assert "jdbc" not in str(common) + files.texts["dev/tables.properties"]
+    assert ("--jars", "s3://assets/postgresql.jar") in [(a, b.split(",")[-1]) for a, b in pairwise(own.arguments)]
+    options = parse_many(of_program(own)).shared if one_step else parse(of_program(own))
+    of_table = read(files, "s3://assets/dev/shop_orders.properties")
+    # Host and secret aren't known when a file is written.
+    assert not SOURCE.keys() & of_table.keys()
+    given = dict(parse_overrides(options.hoodie_conf))
+    loaded = first_load_settings(options, of_table | given)
+    assert loaded is not None
+    assert (loaded.slot, loaded.publication) == ("cdc_shop", "cdc_shop")
+    assert (loaded.jdbc.name, loaded.jdbc.left_out) == ("public.orders", ("photo",))
+    assert (loaded.jdbc.server.password.secret, loaded.jdbc.server.hosts) == (SECRET, ("db.example.com",))
+    assert str(options.source_class).endswith("JsonDFSSource")
+    configuration = source_connector(source_settings(found, found.pipelines[1]))
+    assert configuration["snapshot.mode"] == "no_data"
+    assert "txId" in configuration["transforms.unwrap.add.fields"]
 
 
 TABLES = ("address", "city", "country", "address_place")
