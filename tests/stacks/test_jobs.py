@@ -15,14 +15,19 @@ from settings.job import server
 from settings.load import load
 from spark_jobs.options import keys
 from spark_jobs.options.command_line import parse, parse_many
-from spark_jobs.options.jdbc_settings import Detection, first_load_settings, jdbc_settings
+from spark_jobs.options.jdbc_settings import Detection, jdbc_settings
 from spark_jobs.options.properties import parse as pairs_of
 from spark_jobs.options.properties import parse_overrides
+from spark_jobs.options.settings import FileSettings, decide
+from spark_jobs.options.table_list import TableList
 from stacks.processing import jobs
 from stacks.processing.jobs import JobAssets, Jobs, Step
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
 from tests.stacks.environments import mixed
 from tests.stacks.settings import copied
+
+
+ASSETS = "s3://assets/"
 
 
 class Files:
@@ -120,17 +125,22 @@ def test_a_direct_first_load_reaches_job_and_connector(tmp_path: Path, *, one_st
     common, own = Jobs(found, cast(JobAssets, files), {"shop": SOURCE}).steps()
     assert "jdbc" not in str(common) + files.texts["dev/tables.properties"]
     assert ("--jars", "s3://assets/postgresql.jar") in [(a, b.split(",")[-1]) for a, b in pairwise(own.arguments)]
-    options = parse_many(of_program(own)).shared if one_step else parse(of_program(own))
     of_table = read(files, "s3://assets/dev/shop_orders.properties")
     # Host and secret aren't known when a file is written.
     assert not SOURCE.keys() & of_table.keys()
-    given = dict(parse_overrides(options.hoodie_conf))
-    loaded = first_load_settings(options, of_table | given)
+    if one_step:
+        listed = TableList(parse_many(of_program(own)), lambda address: files.texts.get(address[len(ASSETS) :], ""))
+        understood, history = (listed.settings(table, pytest.fail) for table in listed.tables)
+        assert history.first_load is None
+    else:
+        options = parse(of_program(own))
+        understood = decide(options, of_table | dict(parse_overrides(options.hoodie_conf)), pytest.fail)
+    loaded = understood.first_load
     assert loaded is not None
     assert (loaded.slot, loaded.publication) == ("cdc_shop", "cdc_shop")
     assert (loaded.jdbc.name, loaded.jdbc.left_out) == ("public.orders", ("photo",))
     assert (loaded.jdbc.server.password.secret, loaded.jdbc.server.hosts) == (SECRET, ("db.example.com",))
-    assert str(options.source_class).endswith("JsonDFSSource")
+    assert isinstance(understood.source, FileSettings)
     configuration = source_connector(source_settings(found, found.pipelines[1]))
     assert configuration["snapshot.mode"] == "no_data"
     assert "txId" in configuration["transforms.unwrap.add.fields"]
@@ -172,7 +182,7 @@ def of_program(step: Step) -> list[str]:
 
 def read(files: Files, address: str) -> dict[str, str]:
     """Read a properties file without its includes, which the test's lacks."""
-    text = files.texts[address.removeprefix("s3://assets/")]
+    text = files.texts[address.removeprefix(ASSETS)]
     return {key: value for key, value in pairs_of(text) if key != "include"}
 
 
