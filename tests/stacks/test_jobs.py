@@ -26,7 +26,6 @@ from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
 from tests.stacks.environments import mixed
 from tests.stacks.settings import copied
 
-
 ASSETS = "s3://assets/"
 
 
