@@ -1,16 +1,13 @@
 """A captured table's rows come from the database at first, and its events go on from there: nothing is lost."""
 
-import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import psycopg2
 import pytest
-from psycopg2.extras import LogicalReplicationConnection
 from pyspark.sql import SparkSession
 
 from contract.events import ADDED_TYPES, PLACEHOLDER
@@ -20,7 +17,7 @@ from spark_jobs.sources.postgres import first_load
 from spark_jobs.sources.postgres.first_load import RewrittenError
 from spark_jobs.sources.postgres.snapshot import snapshot_look
 from tests import cases
-from tests.conftest import ask, execute
+from tests.conftest import execute
 from tests.spark_jobs.events import TOPIC, as_lines
 from tests.spark_jobs.sources.postgres import written_log
 from tests.spark_jobs.sources.postgres.conftest import Queried
@@ -169,25 +166,6 @@ def test_a_table_that_was_rewritten_meanwhile_is_read_again(
     assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
 
 
-@contextlib.contextmanager
-def reader(loaded: Loaded) -> Iterator[Callable[[], None]]:
-    """Read the slot as a connector does; what it yields stores the present position."""
-    connecting: dict[str, Any] = {**loaded.parameters, "connection_factory": LogicalReplicationConnection}
-    with contextlib.closing(psycopg2.connect(**connecting)) as connection, connection.cursor() as cursor:
-        options = {"proto_version": "1", "publication_names": "w"}
-        cursor.start_replication(slot_name=loaded.parameters["dbname"], options=options)
-
-        def store() -> None:
-            execute(loaded.parameters, "UPDATE w SET v = v + 1")
-            cursor.send_feedback(flush_lsn=int(ask(loaded.parameters, POSITION)), force=True)
-            time.sleep(0.2)
-
-        yield store
-
-
-POSITION = "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn"
-
-
 def test_a_load_waits_until_a_connector_with_a_snapshot_of_its_own_would_go_on_where_it_streams(
     loaded: Loaded,
 ) -> None:
@@ -195,9 +173,9 @@ def test_a_load_waits_until_a_connector_with_a_snapshot_of_its_own_would_go_on_w
     loaded.extra = {keys.FIRST_LOAD_AFTER: "true"}
     job = loaded.job()
     assert loaded.run(job) == loaded.run(job) == []
-    with reader(loaded):
+    with written_log.reader(loaded.parameters):
         assert loaded.run(job) == loaded.run(job) == []
-    with reader(loaded) as store:
+    with written_log.reader(loaded.parameters) as store:
         # Of an earlier moment than the load knows of this reader.
         store()
         assert loaded.run(job) == loaded.run(job) == []

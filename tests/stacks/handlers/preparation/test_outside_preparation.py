@@ -101,7 +101,9 @@ def test_a_second_life_after_a_connector_is_written_down_until_the_lake_is_equal
         change({**wanted, "sqlHash": change.__name__})
         [entry] = entries(parameters)
         assert missed_in(entry).startswith("since 20")
-    assert entry.startswith(f"{again.physical_id.rpartition('/')[2]}/dev-cdc-lake-connectors/CrmOutsideSource/since")
+    assert entry.startswith(
+        f"{str(again.physical_id).rpartition('/')[2]}/dev-cdc-lake-connectors/CrmOutsideSource/since"
+    )
 
 
 def test_without_it_what_a_dba_has_prepared_is_enough(database: ConnectionParameters, source: Stack) -> None:
