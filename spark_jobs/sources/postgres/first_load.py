@@ -135,8 +135,8 @@ class FirstLoad:
         self._log = log
         self._open: Look | None = None
         self._waits = False
-        self._reader: tuple[int, int] | None = None
         self._names = {"schema": literal(settings.jdbc.schema), "table": literal(settings.jdbc.table)}
+        self._reader: tuple[int, int] | None = None
 
     def _is_past_snapshot(self) -> bool:
         """Whether a connector that starts again would go on from where it streams now.
