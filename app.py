@@ -70,6 +70,9 @@ def _stacks(app: App, environment: Environment, paused: Paused) -> None:
         paused=paused,
     )
     processing = ProcessingStack(app, environment, network, database=database, lake=lake, paused=paused)
+    if any(pipeline.loads_directly for pipeline in environment.streamed):
+        # What the job doesn't see of a table, the connector must already send (docs/decisions/0024).
+        processing.add_stack_dependency(connectors)
     AnalyticsStack(app, environment, lake)
     MonitoringStack(
         app, environment, streaming=streaming, connectors=connectors, lake=lake, processing=processing, paused=paused

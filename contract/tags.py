@@ -16,11 +16,22 @@ SHOWN = "cdc-lake-shown"
 CLUSTER = "cdc-lake-cluster"
 # On the source's cluster, followed by a hash of the owner's entry: one for each custom resource that has prepared it.
 PREPARED_BY = "cdc-lake-prepared-by-"
-# On the source's cluster while changes may be missing in the lake; `./lake resnapshot` removes it. Value: since
-# when, ISO 8601 in UTC.
+# On the source's cluster while the outbox's changes may be missing in the lake; `./lake resnapshot` removes it. Value:
+# since when, ISO 8601 in UTC.
 RESNAPSHOT = "cdc-lake-resnapshot"
 
 
 def prepared_by(pipeline: str) -> str:
     """Return the prefix for a pipeline of ordinary tables; PREPARED_BY is the outbox's."""
     return f"cdc-lake-{pipeline}-prepared-by-"
+
+
+def resnapshot(pipeline: str) -> str:
+    """Return the tag for a pipeline of ordinary tables; RESNAPSHOT is the outbox's."""
+    return f"cdc-lake-{pipeline}-resnapshot"
+
+
+def missed_in(entry: str) -> str:
+    """Return since when changes may be missing, as an external database's record says it; "" if they aren't."""
+    last = entry.rpartition("/")[2]
+    return last if last.startswith("since ") else ""

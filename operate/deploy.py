@@ -25,6 +25,7 @@ from operate.review.findings import find
 from operate.synth import CDK_OUT, synthesize
 from plugins.releases.versions import load_versions
 from settings.environment import Environment
+from settings.environment_pipeline import FIRST
 from stacks.base import keeps
 from stacks.node import NODE
 
@@ -80,15 +81,15 @@ def _check_not_paused(environment: Environment, session: boto3.Session) -> None:
 def _missed(environment: Environment, session: boto3.Session) -> int:
     """Report changes that no connector has read: neither slot, offsets nor alarms show them."""
     with one_line(environment):
-        since = source_cluster.missed_since(session.client("rds", config=QUICK), environment)
-    if since is None:
-        return 0
-    print(
-        f"deployed, but the lake misses what changed in the source while no slot kept it ({since}): connect the VPN and"
-        f" run `./lake resnapshot -e {environment.name}`",
-        flush=True,
-    )
-    return NO
+        missed = source_cluster.missed_since(session, environment)
+    for pipeline, since in missed.items():
+        which = "" if pipeline == FIRST else f" -p {pipeline}"
+        print(
+            f"deployed, but the lake misses what changed in the source of {pipeline} while no slot kept it ({since}): "
+            f"connect the VPN and run `./lake resnapshot -e {environment.name}{which}`",
+            flush=True,
+        )
+    return NO if missed else 0
 
 
 def destroy(environment: Environment) -> int:

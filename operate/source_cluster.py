@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from contract.tags import RESNAPSHOT
+import boto3
+
+from contract.tags import RESNAPSHOT, missed_in, resnapshot
 from operate.diff.snapshots import template
 from operate.errors import OperateError
-from operate.outputs import find_stack
+from operate.outputs import QUICK, find_stack
 from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -20,17 +23,42 @@ _IDENTIFIER = "DBClusterIdentifier"
 _ORIGIN = ("SnapshotIdentifier", "SourceDBClusterIdentifier", "RestoreToTime", "UseLatestRestorableTime")
 
 
-def missed_since(rds: "RDSClient", environment: Environment) -> str | None:
-    """Return since when the lake may miss changes; None if it doesn't, or there is no cluster."""
+def missed_since(session: boto3.Session, environment: Environment) -> dict[str, str]:
+    """Return since when the lake may miss changes, by pipeline: those whose source was without a slot before."""
+    rds = session.client("rds", config=QUICK)
     arn = _arn(rds, environment)
-    tags = rds.list_tags_for_resource(ResourceName=arn)["TagList"] if arn else []
-    return next((tag["Value"] for tag in tags if tag["Key"] == RESNAPSHOT), None)
+    tags = {tag["Key"]: tag["Value"] for tag in rds.list_tags_for_resource(ResourceName=arn)["TagList"]} if arn else {}
+    found = {}
+    for pipeline in environment.streamed:
+        entries = _entries(session, environment, pipeline) if pipeline.database else {}
+        outside = max(map(missed_in, entries.values()), default="")
+        if since := outside if pipeline.database else tags.get(_tag(pipeline)):
+            found[pipeline.name] = since
+    return found
 
 
-def nothing_missed(rds: "RDSClient", environment: Environment) -> None:
+def nothing_missed(session: boto3.Session, environment: Environment, pipeline: EnvironmentPipeline) -> None:
     """Record that lake and source were equal after all rows had been rewritten."""
+    if pipeline.database:
+        for name, entry in _entries(session, environment, pipeline).items():
+            if since := missed_in(entry):
+                value = entry.removesuffix(f"/{since}")
+                session.client("ssm", config=QUICK).put_parameter(Name=name, Value=value, Overwrite=True)
+        return
+    rds = session.client("rds", config=QUICK)
     if arn := _arn(rds, environment):
-        rds.remove_tags_from_resource(ResourceName=arn, TagKeys=[RESNAPSHOT])
+        rds.remove_tags_from_resource(ResourceName=arn, TagKeys=[_tag(pipeline)])
+
+
+def _tag(pipeline: EnvironmentPipeline) -> str:
+    return RESNAPSHOT if pipeline.captured.outbox else resnapshot(pipeline.name)
+
+
+def _entries(session: boto3.Session, environment: Environment, pipeline: EnvironmentPipeline) -> dict[str, str]:
+    """Return the parameters with which an external database's preparations are recorded."""
+    path = environment.source_parameter(pipeline, "prepared-by")
+    pages = session.client("ssm", config=QUICK).get_paginator("get_parameters_by_path").paginate(Path=path)
+    return {each["Name"]: each["Value"] for page in pages for each in page["Parameters"]}
 
 
 def check_origin(client: "CloudFormationClient", stack: str, wanted: Mapping[str, Any]) -> str | None:

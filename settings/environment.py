@@ -71,6 +71,11 @@ class Environment(Section):
         return tuple(pipeline for pipeline in self.pipelines if pipeline.is_queried)
 
     @property
+    def job_connects(self) -> tuple[EnvironmentPipeline, ...]:
+        """The pipelines to whose databases their jobs connect."""
+        return tuple(pipeline for pipeline in self.pipelines if pipeline.job_connects)
+
+    @property
     def connector_workers(self) -> int:
         return sum(pipeline.source.workers + pipeline.sink.workers for pipeline in self.streamed)
 

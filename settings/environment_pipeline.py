@@ -93,7 +93,7 @@ class TableSizes(Section):
 class Job(TableSizes):
     """How the pipeline's tables are kept: by the environment's one application, or each by its own.
 
-    Queried pipelines have one application for each of their databases. Missing values are processing's, for an
+    A pipeline whose job connects to its database has an application of its own. Missing values are processing's, for an
     application of its own, or five seconds. `configuration` holds further properties of the job, key by key.
     `read_again`, for queried tables: a new text makes the job read all rows once more and compare them with the lake's.
     """
@@ -127,9 +127,19 @@ class EnvironmentPipeline(Section):
         return self.captured.is_queried
 
     @property
+    def loads_directly(self) -> bool:
+        """Whether the job reads a captured table's first rows."""
+        return any(table.first_load == "direct" for table in self.captured.tables)
+
+    @property
+    def job_connects(self) -> bool:
+        """Whether the job connects to its database."""
+        return self.is_queried or self.loads_directly
+
+    @property
     def has_own_application(self) -> bool:
-        """Whether one application keeps all of its tables, and no others: true for a queried database."""
-        return self.is_queried and self.job.one_step
+        """Whether one application keeps all of its tables, and no others: true where that connects to a database."""
+        return self.job_connects and self.job.one_step
 
     @property
     def is_first(self) -> bool:

@@ -172,6 +172,8 @@ def _of_log(pipeline: Pipeline, table: CapturedTableSettings, source: Mapping[st
     if table.first_load == "direct":
         found[keys.FIRST_LOAD_SLOT] = pipeline.source.slot
         found[keys.FIRST_LOAD_PUBLICATION] = pipeline.source.publication
+        if any(each.first_load == "connector" for each in pipeline.tables):
+            found[keys.FIRST_LOAD_AFTER] = "true"
         found |= {keys.JDBC_LEFT_OUT: ",".join(table.leave_out)} if table.leave_out else {}
     asks = keys.NEW_COLUMN_TYPES in found or keys.FIRST_LOAD_SLOT in found
     name = table_text(table.schema_name, table.table_name)

@@ -20,6 +20,7 @@ _WHO_READS = {
     True: "The job reads it at each connection, and a rotation would have to change the role's password, too. The role "
     "may only read what its pipeline queries.",
 }
+_TOO = " The job reads it, too, for the first rows of tables."
 _UNSALTED = "Another salt is another hash of every value: no row of the lake would compare with the source's again."
 
 
@@ -33,7 +34,8 @@ def connector_secret(stack: Stack, environment: Environment, pipeline: Environme
         id_,
         environment,
         f"The role {role} of {environment.prefix}'s source database",
-        f"{_WHO_READS[pipeline.is_queried]} docs/decisions/0053 says how it is changed by hand.",
+        f"{_WHO_READS[pipeline.is_queried]}{_TOO if pipeline.loads_directly else ''} docs/decisions/0053 says how it is"
+        " changed by hand.",
         {"username": role},
         generate_string_key="password",
     )

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from contract.source import HEARTBEAT, SIGNAL, SIGNAL_RIGHTS
+from contract.source import HEARTBEAT, SIGNAL, SIGNAL_RIGHTS, quoted
+from db.connecting import Cursor, value
 from db.source.catalogue import Leaf, Table
 from db.source.objects import SourceObjects, SourceState, WantedTable
 from db.source.rights import Step, lines, owners_agree, pairs, secret_columns
@@ -73,6 +74,15 @@ def own_schema_steps(wanted: SourceObjects, state: SourceState) -> Iterator[Step
         if lacking:
             granting.append(f"GRANT {', '.join(lacking)} ON {schema}.{table} TO {role}")
     yield Step(purpose="The connector beats, and marks its snapshots", statements=tuple(granting), missing=missing)
+
+
+def was_read(cursor: Cursor, schema: str) -> bool:
+    """Whether a connector has ever beaten here: the heartbeat isn't the row that came with its table any more."""
+    query = (
+        f"SELECT NOT EXISTS (SELECT FROM {quoted(schema)}.{HEARTBEAT} AS h JOIN pg_catalog.pg_attribute AS a"  # noqa: S608  a name of ours
+        " ON a.attrelid = h.tableoid AND a.attname = 'id' AND a.xmin = h.xmin)"
+    )
+    return bool(value(cursor, query))
 
 
 def listed(table: WantedTable, there: Table, version: int) -> Columns:

@@ -55,7 +55,7 @@ def resnapshot_outbox(
         with sides(deployed, parameters, chosen(pipeline, [])) as both:
             comparison = resnapshot(both, connector, wanted, say)
         if comparison.equal and wanted.where is None:
-            source_cluster.nothing_missed(deployed.session.client("rds", config=outputs.QUICK), environment)
+            source_cluster.nothing_missed(deployed.session, environment, pipeline)
         return comparison
 
 
@@ -97,6 +97,8 @@ def resnapshot_deployed(
                 )
         if equal:
             settle()
+        if equal and not names and wanted.where is None:
+            source_cluster.nothing_missed(deployed.session, environment, pipeline)
         return equal
 
 

@@ -38,8 +38,7 @@ def tables_exist(environment: Environment) -> Iterator[Problem]:
                 reason = f"isn't a table of pipelines/{pipeline.name}.toml in the lake; most like it: {likely}"
                 yield f"{where}.tables.{name}", reason
             yield from _of_a_step(pipeline, f"{where}.tables.{name}", sizes.model_dump())
-        # A queried pipeline has its own application for each of its databases.
-        if not pipeline.is_queried:
+        if not pipeline.has_own_application:
             yield from _of_a_step(pipeline, f"{where}.job", pipeline.job.model_dump())
 
 
@@ -49,7 +48,7 @@ def _of_a_step(pipeline: EnvironmentPipeline, where: str, given: Mapping[str, ob
             yield (
                 f"{where}.{key}",
                 f"counts for an application of its own, which one_step = true doesn't make: set "
-                f"{'job' if pipeline.is_queried else 'processing'}.{key}, or one_step = false",
+                f"{'job' if pipeline.has_own_application else 'processing'}.{key}, or one_step = false",
             )
 
 
@@ -67,7 +66,7 @@ def queried(environment: Environment) -> Iterator[Problem]:
                 f"pipelines[{number}].job.read_again",
                 "is for what is queried; what connectors capture is read again by `./lake resnapshot`: take it out",
             )
-        if pipeline.is_queried and pipeline.database is not None and pipeline.database.sslmode == "verify-ca":
+        if pipeline.job_connects and pipeline.database is not None and pipeline.database.sslmode == "verify-ca":
             yield (
                 f"pipelines[{number}].database.sslmode",
                 'the job verifies a server in full or not at all: set "verify-full"',
@@ -75,13 +74,15 @@ def queried(environment: Environment) -> Iterator[Problem]:
 
 
 def first_loads(environment: Environment) -> Iterator[Problem]:
-    """Refuse tables whose rows the job reads at first: an environment's job reaches the databases of queries alone."""
+    """Refuse a table that can't share an application with those of direct first loads: no property can name it."""
     for number, pipeline in streamed(environment):
-        if direct := [table.name for table in pipeline.captured.tables if table.first_load == "direct"]:
+        asking = [table.name for table in pipeline.captured.tables if table.how == "log" and table.evolution == "add"]
+        dotted = [name for name in asking if name.count(".") != 1]
+        if pipeline.has_own_application and dotted:
             yield (
-                f"pipelines[{number}]",
-                f"{', '.join(direct)} of pipelines/{pipeline.name}.toml would be read directly at first, which is for"
-                ' one machine: say first_load = "connector"',
+                f"pipelines[{number}].job.one_step",
+                f"{dotted[0]} of pipelines/{pipeline.name}.toml has a dot in its name, so its new columns can't be "
+                'looked up in the application of tables with first_load = "direct": set false, or evolution = "guess"',
             )
 
 

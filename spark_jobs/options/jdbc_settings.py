@@ -159,11 +159,15 @@ def catalogue_settings(options: Options, properties: Mapping[str, str]) -> Catal
 
 @dataclass(frozen=True, kw_only=True)
 class FirstLoadSettings:
-    """A captured table whose rows are read from the database before its events, and the connector that sends these."""
+    """A captured table whose rows are read from the database before its events, and the connector that sends these.
+
+    `after_snapshot`: the connector reads other tables' rows first.
+    """
 
     jdbc: JdbcSettings
     slot: str = declare(keys.FIRST_LOAD_SLOT)
     publication: str = declare(keys.FIRST_LOAD_PUBLICATION, needed_by=keys.FIRST_LOAD_SLOT)
+    after_snapshot: bool = declare(keys.FIRST_LOAD_AFTER, default=False)
 
 
 def first_load_settings(options: Options, properties: Mapping[str, str]) -> FirstLoadSettings | None:

@@ -33,6 +33,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("private-network", reach.public_addresses),
     ("private-network", reach.services_of_aws),
     ("data-closed", data.database_closed),
+    ("data-closed", reach.databases_for_groups),
     ("data-closed", data.brokers_closed),
     ("data-closed", data.connectors_by_tls),
     ("data-closed", data.cluster_closed),

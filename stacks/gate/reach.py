@@ -10,6 +10,7 @@ from stacks.gate.template import App, Subject, as_list, written
 
 # IPsec's key exchange and NAT traversal, over UDP: the only ports that may be open to everyone.
 IPSEC_PORTS = frozenset({500, 4500})
+POSTGRESQL = 5432
 # The property that names a resource's subnets.
 _SUBNETS = {
     "AWS::EKS::Cluster": "ResourcesVpcConfig.SubnetIds",
@@ -29,6 +30,18 @@ def no_open_ports(subject: Subject) -> Iterator[str]:
     if reason := too_many(text for text, _ in ranges):
         ports = sorted({_ports(rule) for text, rule in ranges if not is_private(ip_network(text, strict=False))})
         yield f"{', '.join(ports)} is open to the world: {reason}"
+
+
+def databases_for_groups(subject: Subject) -> Iterator[str]:
+    """A database's own port may be open to groups of this app, and nothing else to anyone."""
+    for cluster in subject.app.resources("AWS::RDS::DBCluster"):
+        groups = [cluster.target(group) for group in as_list(cluster.get("VpcSecurityGroupIds") or [])]
+        for owner, rule in _ingress(subject) if (subject.stack, subject.id) in groups else ():
+            ports = [rule.get("FromPort"), rule.get("ToPort")]
+            # A rotation's rule refers to the cluster for it.
+            its_own = all(port == POSTGRESQL or owner.target(port) == (cluster.stack, cluster.id) for port in ports)
+            if "SourceSecurityGroupId" not in rule or not its_own:
+                yield f"{_ports(rule)} of {cluster.id} is open: let in groups alone, at port {POSTGRESQL}"
 
 
 def _ingress(subject: Subject) -> Iterator[tuple[Subject, Mapping[str, Any]]]:

@@ -38,6 +38,7 @@ from db.loading import LoadOptions
 from db.log_in import of_secret
 from db.source import plan as source_preparing
 from db.source.objects import SourceObjects, WantedTable
+from db.source.publication import was_read
 from db.source.reading import ReadObjects, grant_reader, missing_privileges
 from db.source.replication import drop_slot
 from stacks.handlers import framework, preparation_record
@@ -87,6 +88,7 @@ def settle(event: Event) -> Progress:
         loaded = _load(wanted) if "sampleData" in wanted else None
         if loaded is None:
             _prepare(wanted)
+        found_prepared = _was_read(wanted) if loaded is None else not loaded
     except LoginError as error:
         if wanted.get("setMasterPassword"):
             _set_password(wanted)
@@ -97,7 +99,7 @@ def settle(event: Event) -> Progress:
         raise ResourceError(f"{_where(wanted)}{error}") from error
     generation = str(event["PhysicalResourceId"].rpartition("/")[2])
     # If the database was prepared before but had no owner since, its changes may not have been captured.
-    _enter(event, wanted, generation, found_prepared=loaded == {})
+    _enter(event, wanted, generation, found_prepared=found_prepared)
     return Done(data={"Generation": generation, **({"Loaded": 0} | loaded if loaded is not None else {})})
 
 
@@ -188,6 +190,18 @@ def _prepare(wanted: Mapping[str, Any]) -> None:
             remarks = [*found.remarks]
     for remark in remarks:
         _log.warning("%s: %s", wanted["pipeline"], remark)
+
+
+def _was_read(wanted: Mapping[str, Any]) -> bool:
+    """Whether a connector of this pipeline has read the database before. Raises LoadError."""
+    # A secret for our own cluster's connector has no address.
+    secret = wanted["ownerSecret" if "clusterIdentifier" in wanted else "roleSecret"]
+    with _login(wanted, secret) as login, contextlib.closing(connect(login)) as connection:
+        try:
+            with connection.cursor() as cursor:
+                return was_read(cursor, wanted["schema"])
+        except psycopg2.Error as error:
+            raise LoadError(f"cannot read the heartbeat: {explain(error)}") from error
 
 
 def _let_read(wanted: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from contract.tags import PREPARED_BY, RESNAPSHOT, prepared_by
+from contract.tags import PREPARED_BY, RESNAPSHOT, missed_in, prepared_by, resnapshot
 from stacks.handlers import framework
 from stacks.handlers.framework import client
 
@@ -43,9 +43,10 @@ class _Entries:
 
 @dataclass(frozen=True, kw_only=True)
 class Tags(_Entries):
-    """Entries of our own cluster. `encrypted`: whether its storage is."""
+    """Entries of our own cluster. `encrypted`: whether its storage is; `missing`: the tag for missed changes."""
 
     arn: str
+    missing: str
     identifier: str
     encrypted: bool
 
@@ -54,7 +55,7 @@ class Tags(_Entries):
         # One call, so that neither tag exists without the other.
         tags = {self.entry(owner): f"{self.identifier}/{generation}/{owner}"[:TAG_CHARACTERS]}
         if missed:
-            tags[RESNAPSHOT] = time.strftime("since %Y-%m-%dT%H:%M:%SZ", time.gmtime(framework.now()))
+            tags[self.missing] = _since()
         client("rds").add_tags_to_resource(
             ResourceName=self.arn, Tags=[{"Key": key, "Value": value} for key, value in tags.items()]
         )
@@ -66,12 +67,14 @@ class Tags(_Entries):
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters(_Entries):
-    """Entries of an external database; its connector reports lost changes itself."""
+    """Entries of an external database. `missing`: what one of them says of missed changes, "" for none."""
 
-    def claim(self, owner: str, generation: str, *, missed: bool) -> None:  # noqa: ARG002  as above
-        client("ssm").put_parameter(
-            Name=self.entry(owner), Value=f"{generation}/{owner}", Type="String", Overwrite=True
-        )
+    missing: str
+
+    def claim(self, owner: str, generation: str, *, missed: bool) -> None:
+        said = [since] if (since := _since() if missed else self.missing) else []
+        value = "/".join([generation, owner, *said])
+        client("ssm").put_parameter(Name=self.entry(owner), Value=value, Type="String", Overwrite=True)
 
     def release(self, owner: str) -> None:
         client("ssm").delete_parameters(Names=[self.entry(owner)])
@@ -80,12 +83,17 @@ class Parameters(_Entries):
 Record = Tags | Parameters
 
 
+def _since() -> str:
+    return time.strftime("since %Y-%m-%dT%H:%M:%SZ", time.gmtime(framework.now()))
+
+
 def tags(identifier: str, pipeline: str | None) -> Tags | None:
     """Read a cluster's entries of a pipeline, or of the outbox (None); None if the cluster is gone, or going.
 
     Entries that a snapshot brought from another cluster don't count.
     """
     rds, prefix = client("rds"), PREPARED_BY if pipeline is None else prepared_by(pipeline)
+    missing = RESNAPSHOT if pipeline is None else resnapshot(pipeline)
     try:
         found = rds.describe_db_clusters(DBClusterIdentifier=identifier)["DBClusters"]
     except rds.exceptions.DBClusterNotFoundFault:
@@ -98,11 +106,12 @@ def tags(identifier: str, pipeline: str | None) -> Tags | None:
     entries = {tag["Key"]: tag["Value"].split("/") for tag in listed if tag["Key"].startswith(prefix)}
     own = {tag: parts[1] for tag, parts in entries.items() if parts[0] == identifier and len(parts) > 1}
     encrypted = bool(present[0].get("StorageEncrypted"))
-    return Tags(prefix=prefix, generations=own, arn=arn, identifier=identifier, encrypted=encrypted)
+    return Tags(prefix=prefix, generations=own, arn=arn, identifier=identifier, encrypted=encrypted, missing=missing)
 
 
 def parameters(path: str) -> Parameters:
     pages = client("ssm").get_paginator("get_parameters_by_path").paginate(Path=path)
     found = [parameter for page in pages for parameter in page["Parameters"]]
     generations = {parameter["Name"]: parameter["Value"].partition("/")[0] for parameter in found}
-    return Parameters(prefix=f"{path}/", generations=generations)
+    missing = max((missed_in(parameter["Value"]) for parameter in found), default="")
+    return Parameters(prefix=f"{path}/", generations=generations, missing=missing)

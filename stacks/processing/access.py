@@ -111,14 +111,14 @@ def source_properties(
 def open_database(
     stack: Stack, environment: Environment, access: EmrAccess, database: DatabaseStack
 ) -> list[ec2.CfnSecurityGroupIngress]:
-    """Admit the cluster's nodes to our own database if it is queried; output the groups for external ones to admit.
+    """Admit the cluster's nodes to our own database if jobs read it; output the groups for external ones to admit.
 
     Drivers run on the primary node; executors on core nodes, if there are any, read large batches.
     """
-    if any(pipeline.database for pipeline in environment.queried):
+    if any(pipeline.database for pipeline in environment.job_connects):
         groups = ",".join(group.security_group_id for _, group in _nodes(environment, access))
         CfnOutput(stack, "JobSecurityGroups", value=groups)
-    if not any(pipeline.database is None for pipeline in environment.queried):
+    if not any(pipeline.database is None for pipeline in environment.job_connects):
         return []
     return [
         let_in(

@@ -98,9 +98,9 @@ class JobAssets(Construct):
 class Jobs:
     """Creates the steps. A job for several tables has their properties in files, to keep its command short.
 
-    EMR accepts 10,280 characters of arguments. `sources` maps the name of each query-based pipeline to the properties
-    with which the job reaches its database. Host and secret are known only at deployment, so they are in the command,
-    and each such pipeline has its own application, whose tables share their connections.
+    EMR accepts 10,280 characters of arguments. `sources` maps the name of each pipeline whose job connects to its
+    database to the properties for that. Host and secret are known only at deployment, so they are in the command, and
+    each such pipeline has its own application, whose tables share their connections.
     """
 
     def __init__(
@@ -114,11 +114,11 @@ class Jobs:
     def steps(self) -> list[Step]:
         """Return the steps. The shared step comes first; it also maintains derived tables."""
         pipelines = self._environment.pipelines
-        sharing = [each for each in pipelines if each.job.one_step and not each.is_queried]
-        shared = [self._job(pipeline, table) for pipeline in sharing for table in pipeline.captured.tables]
+        sharing = [each for each in pipelines if each.job.one_step and not each.has_own_application]
+        shared = [self._job(pipeline, table)[0] for pipeline in sharing for table in pipeline.captured.tables]
         for pipeline in pipelines:
             shared += [] if pipeline.has_own_application else self._made_of_others(pipeline)
-        further = [self._queried_step(pipeline) for pipeline in pipelines if pipeline.has_own_application]
+        further = [self._connected_step(pipeline) for pipeline in pipelines if pipeline.has_own_application]
         apart = [each for each in pipelines if not each.job.one_step]
         further += [self._own_step(pipeline, table) for pipeline in apart for table in pipeline.captured.tables]
         if not shared:
@@ -126,11 +126,16 @@ class Jobs:
         arguments = self._of_many("tables.properties", shared, {})
         return [self._step("tables", OF_MANY, TableSizes(), arguments), *further]
 
-    def _job(self, pipeline: EnvironmentPipeline, table: CapturedTableSettings) -> TableJob:
+    def _job(self, pipeline: EnvironmentPipeline, table: CapturedTableSettings) -> tuple[TableJob, Mapping[str, str]]:
+        """Return a table's job, and those of its properties that only a command can have."""
         captured, sizes = pipeline.as_deployed, pipeline.sizes(table)
         pace = JobPace(sync_interval_seconds=sizes.sync_interval_seconds or 0, configuration=sizes.configuration)
-        job = table_job(captured, table, self._places(pipeline), pace)
-        return replace(job, schema_file=self._assets.schema(captured.schema_file(table)))
+        source = self._sources.get(pipeline.name, {})
+        job = table_job(captured, table, replace(self._places(pipeline), source=source), pace)
+        own = {key: value for key, value in job.configuration.items() if key not in source}
+        connects = {key: value for key, value in job.configuration.items() if key in source}
+        schema = self._assets.schema(captured.schema_file(table))
+        return replace(job, schema_file=schema, configuration=own), connects
 
     def _made_of_others(self, pipeline: EnvironmentPipeline) -> list[TableJob]:
         pace = JobPace(configuration=pipeline.job.configuration)
@@ -146,22 +151,22 @@ class Jobs:
         )
 
     def _own_step(self, pipeline: EnvironmentPipeline, table: CapturedTableSettings) -> Step:
-        job, sizes = self._job(pipeline, table), pipeline.sizes(table)
-        if pipeline.is_queried:
+        (job, connects), sizes = self._job(pipeline, table), pipeline.sizes(table)
+        if pipeline.job_connects:
             # A query may have several lines, and be long.
             text = self._text(f"{job.table}.properties", submit.own_properties(job))
-            job = replace(job, properties_file=text, configuration=self._sources.get(pipeline.name, {}))
+            job = replace(job, properties_file=text, configuration=connects)
         configuration = {**self._common, keys.STOP_FILE: lake.STOP_FILE, **job.configuration}
         arguments = [*submit.job_arguments(replace(job, configuration=configuration)), *_read_again(pipeline)]
-        return self._step(job.table, "streamer.py", sizes, arguments, queried=pipeline.is_queried)
+        return self._step(job.table, "streamer.py", sizes, arguments, connects=pipeline.job_connects)
 
-    def _queried_step(self, pipeline: EnvironmentPipeline) -> Step:
-        """Run all tables of a query-based pipeline; table names have no hyphen, so the step's name can't collide."""
-        jobs = [self._job(pipeline, table) for table in pipeline.captured.tables] + self._made_of_others(pipeline)
+    def _connected_step(self, pipeline: EnvironmentPipeline) -> Step:
+        """Run all tables of a pipeline; table names have no hyphen, so the step's name can't collide."""
+        jobs = [self._job(pipeline, table)[0] for table in pipeline.captured.tables] + self._made_of_others(pipeline)
         source = self._sources.get(pipeline.name, {})
-        arguments = self._of_many(f"{pipeline.name}-tables.properties", jobs, source, queried=True)
+        arguments = self._of_many(f"{pipeline.name}-tables.properties", jobs, source, queried=pipeline.is_queried)
         arguments += _read_again(pipeline)
-        return self._step(f"{pipeline.name}-tables", OF_MANY, pipeline.job, arguments, queried=True)
+        return self._step(f"{pipeline.name}-tables", OF_MANY, pipeline.job, arguments, connects=True)
 
     def _of_many(
         self, name: str, jobs: list[TableJob], source: Mapping[str, str], *, queried: bool = False
@@ -181,7 +186,9 @@ class Jobs:
     def _text(self, name: str, text: str) -> str:
         return self._assets.text(f"{self._environment.name}/{name}", text)
 
-    def _step(self, name: str, program: str, sizes: TableSizes, arguments: list[str], *, queried: bool = False) -> Step:
+    def _step(
+        self, name: str, program: str, sizes: TableSizes, arguments: list[str], *, connects: bool = False
+    ) -> Step:
         settings = self._environment.processing
         submission = YarnSubmission(
             application=self._assets.application(program),
@@ -192,7 +199,7 @@ class Jobs:
             executors=sizes.executors or settings.executors,
             python=aws_offers.RELEASES[settings.release].python,
         )
-        if queried:
+        if connects:
             submission = replace(submission, jars=(*submission.jars, self._assets.driver()))
         return Step(name=f"{self._environment.prefix}-{name}", arguments=submit.yarn_command(submission, arguments))
 

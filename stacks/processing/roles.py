@@ -104,9 +104,8 @@ class EmrRoles(Construct):
         scope, on_database = Construct(self, "LakeFormation"), ("CREATE_TABLE", "DESCRIBE")
         grant_tables(scope, self.nodes.role_arn, database, on_database=on_database, on_tables=["ALL"])
 
-    def may_read_secrets(self, arns: Sequence[str]) -> None:
-        reading = statement("secretsmanager:GetSecretValue", on=arns)
-        allow(self.nodes, reading, reason="What the jobs log in with where they query, to read and nothing else.")
+    def may_read_secrets(self, arns: Sequence[str], *, reason: str) -> None:
+        allow(self.nodes, statement("secretsmanager:GetSecretValue", on=arns), reason=reason)
 
     def may_publish_metrics(self, namespace: str) -> None:
         ours = {"StringEquals": {"cloudwatch:namespace": namespace}}

@@ -31,6 +31,12 @@ from stacks.provider import HandlerProvider
 
 LOGS_PREFIX = "emr/"
 STOP_PREFIX = "stop/"
+# Why the nodes read a pipeline's secret, by whether it is query-based.
+LOGINS = {
+    True: "What the jobs log in with where they query, to read and nothing else.",
+    False: "What the jobs log in with where they read a captured table's first rows: the connector's role, which may "
+    "replicate, as the snapshot needs it.",
+}
 
 
 class ProcessingStack(EnvironmentStack):
@@ -109,7 +115,7 @@ class ProcessingStack(EnvironmentStack):
             pipeline.name: source_properties(
                 self, self._environment, pipeline, database=self._database, assets=self._assets
             )
-            for pipeline in self._environment.queried
+            for pipeline in self._environment.job_connects
         }
 
     def _step_provider(self) -> HandlerProvider:
@@ -135,9 +141,10 @@ class ProcessingStack(EnvironmentStack):
         buckets, roles = self._environment.bucket_name, self._roles
         for pipeline in self._environment.streamed:
             roles.may_read(buckets("landing"), f"{pipeline.landing_prefix}/")
-        secrets = self._database.connector_secrets
-        if names := [pipeline.name for pipeline in self._environment.queried]:
-            roles.may_read_secrets([secrets[name].secret_arn for name in names])
+        for queried, reason in LOGINS.items():
+            pipelines = [each for each in self._environment.job_connects if each.is_queried == queried]
+            if arns := [self._database.connector_secrets[each.name].secret_arn for each in pipelines]:
+                roles.may_read_secrets(arns, reason=reason)
         roles.may_read(buckets("artefacts"), STOP_PREFIX)
         roles.may_write(buckets("lake"))
         roles.may_add(buckets("logs"), LOGS_PREFIX)

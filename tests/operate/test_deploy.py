@@ -110,6 +110,9 @@ def test_what_was_reviewed_is_deployed_and_cdks_failure_is_told(
     assert "0" * 64 in (folder / "dev-cdc-lake-vpn.template.json").read_text()
 
 
+MISSED = {"orders": "since yesterday", "shop": "since today"}
+
+
 @pytest.mark.usefixtures("pin_all_but", "called")
 def test_changes_that_the_lake_misses_are_the_status_until_a_re_snapshot(
     environment: Environment, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -118,9 +121,13 @@ def test_changes_that_the_lake_misses_are_the_status_until_a_re_snapshot(
     reviewed = SimpleNamespace(folder=Path("cdk.out"), templates={"dev-cdc-lake-database": {"Resources": {}}})
     monkeypatch.setattr(deploy, "synthesize", lambda *_arguments, **_options: reviewed)
     assert deploy.deploy(environment) == 0
-    monkeypatch.setattr(source_cluster, "missed_since", lambda _rds, _environment: "since yesterday")
+    monkeypatch.setattr(source_cluster, "missed_since", lambda _session, _environment: MISSED)
     assert deploy.deploy(environment) == NO
-    assert "(since yesterday): connect the VPN and run `./lake resnapshot -e dev`" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert (
+        "of orders while no slot kept it (since yesterday): connect the VPN and run `./lake resnapshot -e dev`" in said
+    )
+    assert "run `./lake resnapshot -e dev -p shop`" in said
     monkeypatch.setenv("STATUS", "1")
     assert deploy.deploy(environment) == CANNOT
 

@@ -6,17 +6,24 @@ from typing import Any
 import boto3
 import pytest
 
-from contract.tags import RESNAPSHOT
+from contract.tags import RESNAPSHOT, resnapshot
 from operate.errors import OperateError
 from operate.source_cluster import check_origin, missed_since, nothing_missed
 from settings.environment import Environment
-from settings.load import load
+from settings.environment_pipeline import OutsideDatabase
+from settings.load import load, load_pipeline
 
 pytestmark = pytest.mark.usefixtures("aws")
 
 STACK = "prod-cdc-lake-database"
 FIRST = {"DBClusterIdentifier": "prod-cdc-lake", "Engine": "aurora-postgresql"}
 RESTORED = {"DBClusterIdentifier": "prod-cdc-lake-r1", "Engine": "aurora-postgresql", "SnapshotIdentifier": "one"}
+
+SHOP = load_pipeline("northwind")
+OUTSIDE = OutsideDatabase(
+    host="crm.example.com", secret="arn:aws:secretsmanager:ap-southeast-2:222222222222:secret:crm-AbCdEf"
+)
+OTHERS: dict[str, dict[str, Any]] = {"shop": {}, "crm": {"database": OUTSIDE}}
 
 
 @pytest.fixture
@@ -47,20 +54,31 @@ def deployed(cluster: dict[str, Any]) -> None:
 
 
 def test_changes_that_were_missed_are_known_until_the_lake_is_equal(environment: Environment) -> None:
-    assert missed_since(rds(), environment) is None
-    nothing_missed(rds(), environment)
+    session, [orders] = boto3.Session(region_name="ap-southeast-2"), environment.pipelines
+    assert missed_since(session, environment) == {}
+    nothing_missed(session, environment, orders)
     made = rds().create_db_cluster(
         DBClusterIdentifier=environment.database_cluster,
         Engine="aurora-postgresql",
         MasterUsername="postgres",
         MasterUserPassword="not-asked-for",
     )
-    assert missed_since(rds(), environment) is None
-    tag = {"Key": RESNAPSHOT, "Value": "since 2026-11-21T21:00:00Z"}
-    rds().add_tags_to_resource(ResourceName=made["DBCluster"]["DBClusterArn"], Tags=[tag])
-    assert missed_since(rds(), environment) == "since 2026-11-21T21:00:00Z"
-    nothing_missed(rds(), environment)
-    assert missed_since(rds(), environment) is None
+    assert missed_since(session, environment) == {}
+    shop, crm = (orders.model_copy(update={"name": name, "captured": SHOP} | more) for name, more in OTHERS.items())
+    several = environment.model_copy(update={"pipelines": (orders, shop, crm)})
+    since = "since 2026-11-21T21:00:00Z"
+    marks = [{"Key": key, "Value": since} for key in (RESNAPSHOT, resnapshot("shop"), resnapshot("gone"))]
+    rds().add_tags_to_resource(ResourceName=made["DBCluster"]["DBClusterArn"], Tags=marks)
+    entry, path = "0a1b2c3d/prod-cdc-lake-database/CrmOutsideSource", environment.source_parameter(crm, "prepared-by")
+    ssm = session.client("ssm")
+    ssm.put_parameter(Name=f"{path}/x", Value=f"{entry}/{since}", Type="String")
+    left = dict.fromkeys(("orders", "shop", "crm"), since)
+    for pipeline in several.pipelines:
+        assert missed_since(session, several) == left
+        nothing_missed(session, several, pipeline)
+        del left[pipeline.name]
+    assert missed_since(session, several) == {}
+    assert ssm.get_parameter(Name=f"{path}/x")["Parameter"]["Value"] == entry
 
 
 def test_a_first_deployment_replaces_nothing() -> None:

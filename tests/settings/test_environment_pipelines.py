@@ -1,5 +1,7 @@
 """An environment's pipelines: older files' settings, missing pipelines, clashes, and misfits."""
 
+import shutil
+
 import pytest
 
 from contract.sizes import MCU_HEAP_BYTES
@@ -44,10 +46,46 @@ def test_a_problem_of_a_pipelines_own_file_is_said_of_that_file(project: Project
     assert project.refusal().startswith("pipelines/bad.toml: tables[0].colour: unknown key")
 
 
-def test_first_rows_are_read_directly_on_one_machine_alone(project: Project) -> None:
+OUTSIDE = (
+    "[pipelines.database]",
+    'host = "shop.abcdefghij.eu-west-1.rds.amazonaws.com"',
+    'secret = "arn:aws:secretsmanager:ap-southeast-2:111111111111:secret:shop-AbCdEf"',
+    'cidrs = ["10.1.2.3/32"]',
+)
+DOTTED = '[[tables]]\nschema = "public"\ntable = "fresh.items"\nhow = "log"\nkey = ["id"]\nlake_table = "items2"\n'
+CANT_SHARE = "pipelines[1].job.one_step: public.fresh.items of pipelines/fresh.toml has a dot in its name"
+
+
+@pytest.mark.parametrize(
+    ("lines", "more", "said"),
+    [
+        ((), "", ""),
+        (OUTSIDE, "", ""),
+        ((*OUTSIDE, 'sslmode = "verify-ca"'), "", "pipelines[1].database.sslmode: the job verifies a server in full"),
+        ((), DOTTED, CANT_SHARE),
+        ((), f'{DOTTED}evolution = "guess"\n', ""),
+        (("[pipelines.job]", "one_step = false", "executors = 1"), DOTTED, ""),
+        (("[pipelines.job]", "executors = 9"), "", "the executors of 2 applications ask for"),
+        (
+            ("[pipelines.tables.fresh_items]", "executors = 1"),
+            "",
+            "which one_step = true doesn't make: set job.executors",
+        ),
+    ],
+)
+def test_a_pipeline_whose_first_rows_are_read_directly_has_an_application_that_connects(
+    project: Project, lines: tuple[str, ...], more: str, said: str
+) -> None:
+    project.change("processing", "core_instances = 2")
     project.write("fresh", ["items"], table='first_load = "direct"')
-    project.add("fresh")
-    assert "pipelines[1]: public.items of pipelines/fresh.toml would be read directly" in project.refusal()
+    path = project.pipelines / "fresh.toml"
+    path.write_text(path.read_text() + more)
+    shutil.copy(path.with_suffix("") / "items.avsc", path.with_suffix("") / "items2.avsc")
+    project.add("fresh", *lines)
+    if said:
+        assert said in project.refusal()
+    else:
+        assert [pipeline.name for pipeline in project.load().job_connects] == ["fresh"]
 
 
 @pytest.mark.parametrize("kcql", [(), ("[pipelines.sink]", 'kcql = "INSERT"')], ids=["no statement", "a statement"])

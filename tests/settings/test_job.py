@@ -105,6 +105,10 @@ def test_the_types_of_a_logs_new_columns_are_the_sources_and_first_rows_may_be(
     shop = pipeline({name: value for name, value in (TABLE | changes).items() if value is not None})
     found = table_job(shop, shop.tables[0], replace(PLACES, source=ASKED), JobPace()).configuration
     assert {key: value for key, value in found.items() if key not in layout(shop.tables[0])} == expected
+    # A connector with another table to read has a snapshot of its own.
+    more = shop.model_copy(update={"tables": (*shop.tables, one().tables[0])})
+    waits = table_job(more, more.tables[0], PLACES, JobPace()).configuration.get(keys.FIRST_LOAD_AFTER)
+    assert waits == ("true" if keys.FIRST_LOAD_SLOT in expected else None)
     awaited = table_job(shop, shop.tables[0], PLACES, JobPace()).configuration
     assert awaited.keys() - layout(shop.tables[0]).keys() == expected.keys() & {keys.NEW_COLUMN_TYPES, *LOADED}
 

@@ -13,6 +13,7 @@ from tests.stacks.settings import change, copied
 
 WIDE = tuple(f"table{number:02}" for number in range(12))
 SHOP = ("orders", "items")
+DIRECT = 'first_load = "direct"'
 SECRETS = "arn:aws:secretsmanager:ap-southeast-2:111111111111:secret:"
 # A server prepared by a DBA, and one on RDS, which the deployment prepares.
 CRM = (
@@ -73,19 +74,19 @@ def many_pipelines(folder: Path) -> Environment:
     """Write and load dev with all that an environment may have: people on the VPN, a dashboard, eight pipelines.
 
     Through Kafka: orders, `wide` of twelve tables, `shop`, whose two tables have separate steps, `crm` and `erp`, of
-    one table each, on outside servers (erp's has a hashed column), and pagila. Queried: pagilaquery on dev's own
-    cluster, and `replica` on another server.
+    one table each, on outside servers (erp's has a hashed column), and pagila. The first rows of shop and crm are read
+    directly. Queried: pagilaquery on dev's own cluster, and `replica` on another server.
     """
     environments, pipelines = copied(folder), copied_pipelines(folder)
     write_pipeline(pipelines, "wide", WIDE)
-    write_pipeline(pipelines, "shop", SHOP, source='truncate = "ignore"')
+    write_pipeline(pipelines, "shop", SHOP, source='truncate = "ignore"', table=DIRECT)
     for section, lines in CHANGES.items():
         for line in lines:
             change(environments, "dev", section, line)
     add_to(environments, "wide")
     add_to(environments, "shop", "[pipelines.job]", "one_step = false", "[pipelines.sink]", "tasks = 2")
     for name, lines in (("crm", CRM), ("erp", ERP)):
-        write_pipeline(pipelines, name, ["people"], table='hash = ["name"]' if name == "erp" else "")
+        write_pipeline(pipelines, name, ["people"], table='hash = ["name"]' if name == "erp" else DIRECT)
         add_to(environments, name, *lines)
     add_to(environments, "pagila")
     _add_queried(environments, pipelines)

@@ -18,11 +18,15 @@ from spark_jobs.options.command_line import parse, parse_many
 from spark_jobs.options.jdbc_settings import Detection, jdbc_settings
 from spark_jobs.options.properties import parse as pairs_of
 from spark_jobs.options.properties import parse_overrides
+from spark_jobs.options.settings import FileSettings, decide
+from spark_jobs.options.table_list import TableList
 from stacks.processing import jobs
 from stacks.processing.jobs import JobAssets, Jobs, Step
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
 from tests.stacks.environments import mixed
 from tests.stacks.settings import copied
+
+ASSETS = "s3://assets/"
 
 
 class Files:
@@ -113,6 +117,34 @@ def test_columns_that_are_left_out_or_hashed_reach_the_source_connector(tmp_path
     assert configuration["column.mask.hash.v2.SHA-256.with.salt.0123456789abcdef"] == r"(?-i:public\.orders\.name)"
 
 
+@pytest.mark.parametrize("one_step", [True, False])
+def test_a_direct_first_load_reaches_job_and_connector(tmp_path: Path, *, one_step: bool) -> None:
+    entry = 'first_load = "direct"\nleave_out = ["photo"]\nhistory = true'
+    found, files = of_shop(tmp_path, entry, one_step=one_step), Files()
+    common, own = Jobs(found, cast(JobAssets, files), {"shop": SOURCE}).steps()
+    assert "jdbc" not in str(common) + files.texts["dev/tables.properties"]
+    assert ("--jars", "s3://assets/postgresql.jar") in [(a, b.split(",")[-1]) for a, b in pairwise(own.arguments)]
+    of_table = read(files, "s3://assets/dev/shop_orders.properties")
+    # Host and secret aren't known when a file is written.
+    assert not SOURCE.keys() & of_table.keys()
+    if one_step:
+        listed = TableList(parse_many(of_program(own)), lambda address: files.texts.get(address[len(ASSETS) :], ""))
+        understood, history = (listed.settings(table, pytest.fail) for table in listed.tables)
+        assert history.first_load is None
+    else:
+        options = parse(of_program(own))
+        understood = decide(options, of_table | dict(parse_overrides(options.hoodie_conf)), pytest.fail)
+    loaded = understood.first_load
+    assert loaded is not None
+    assert (loaded.slot, loaded.publication) == ("cdc_shop", "cdc_shop")
+    assert (loaded.jdbc.name, loaded.jdbc.left_out) == ("public.orders", ("photo",))
+    assert (loaded.jdbc.server.password.secret, loaded.jdbc.server.hosts) == (SECRET, ("db.example.com",))
+    assert isinstance(understood.source, FileSettings)
+    configuration = source_connector(source_settings(found, found.pipelines[1]))
+    assert configuration["snapshot.mode"] == "no_data"
+    assert "txId" in configuration["transforms.unwrap.add.fields"]
+
+
 TABLES = ("address", "city", "country", "address_place")
 MADE_OF_THESE = ["country_addresses", "city_history"]
 SECRET = "arn:aws:secretsmanager:eu-west-1:111111111111:secret:reader-AbCdEf"
@@ -149,7 +181,7 @@ def of_program(step: Step) -> list[str]:
 
 def read(files: Files, address: str) -> dict[str, str]:
     """Read a properties file without its includes, which the test's lacks."""
-    text = files.texts[address.removeprefix("s3://assets/")]
+    text = files.texts[address.removeprefix(ASSETS)]
     return {key: value for key, value in pairs_of(text) if key != "include"}
 
 

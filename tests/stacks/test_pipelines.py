@@ -103,7 +103,7 @@ def test_one_step_keeps_what_shares_it_and_each_other_table_has_one(many: Synthe
     listed = request["arguments"][request["arguments"].index("--props") + 1]
     text = (many.synthesis.folder / f"asset.{listed.rpartition('/')[2]}").read_text()
     tables = dict(line.split("=", 1) for line in text.splitlines())["hoodie.streamer.ingestion.tablesToBeIngested"]
-    names = ["cdc_events", *(f"wide_{table}" for table in WIDE), "crm_people", "erp_people"]
+    names = ["cdc_events", *(f"wide_{table}" for table in WIDE), "erp_people"]
     assert tables.split(",")[: len(names)] == [f"dev_datalake.{name}" for name in names]
     assert ("--target-table", "dev_datalake.shop_orders") in pairwise(steps["shop_orders"]["arguments"])
     # EMR API reference, HadoopJarStepConfig: the arguments' characters together.

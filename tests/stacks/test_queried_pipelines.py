@@ -74,7 +74,9 @@ def test_the_role_of_our_own_cluster_is_made_and_that_of_others_looked_for(many:
 
 def test_the_jobs_read_exactly_their_secrets(many: Synthesized, dev: Synthesized) -> None:
     nodes = ("processing", "RolesNodes", "secretsmanager:GetSecretValue")
-    assert many.resources_of(*nodes) == [{LATER, f"{SECRETS}replica/reader-AbCdEf"}]
+    # crm is captured: the job reads its first rows.
+    outside = {f"{SECRETS}replica/reader-AbCdEf", f"{SECRETS}crm/connector-AbCdEf"}
+    assert many.resources_of(*nodes) == [{LATER, *outside}]
     assert dev.resources_of(*nodes) == []
 
 

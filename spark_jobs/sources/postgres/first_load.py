@@ -20,6 +20,9 @@ from spark_jobs.sources.postgres.event_sql import literal, quoted
 from spark_jobs.sources.postgres.relation import ALL, Relation
 from spark_jobs.sources.postgres.snapshot import Snapshot, snapshot_look
 
+# Who reads the slot, the position that it has confirmed, and the present one.
+_READER = """SELECT json_build_array(active_pid, (confirmed_flush_lsn - '0/0'::pg_lsn)::bigint,
+    (pg_current_wal_lsn() - '0/0'::pg_lsn)::bigint)::text FROM pg_replication_slots WHERE slot_name = {slot}"""
 # Each reader reads that much at a time.
 _BYTES_PER_PART = 64 << 20
 # Whether the connector's slot streams, and its publication has the table.
@@ -140,6 +143,21 @@ class FirstLoad:
         self._open: Look | None = None
         self._waits = False
         self._names = {"schema": literal(settings.jdbc.schema), "table": literal(settings.jdbc.table)}
+        self._reader: tuple[int, int] | None = None
+
+    def _is_past_snapshot(self) -> bool:
+        """Whether a connector that starts again would go on from where it streams now.
+
+        Until it has stored such a position it would begin its own snapshot once more, and go on behind that.
+        """
+        if not self._settings.after_snapshot:
+            return True
+        found = self._asked(_READER.format(slot=literal(self._settings.slot)))
+        pid, confirmed, now = json.loads(found or "[null, 0, 0]")
+        if self._reader is None or self._reader[0] != pid:
+            self._reader = (pid, now) if pid else None
+            return False
+        return bool(confirmed > self._reader[1])
 
     def next_batch(self, start: str) -> LoadBatch | None:
         """Return all rows; None before the connector's slot keeps what comes after them.
@@ -149,7 +167,7 @@ class FirstLoad:
         self.reset()
         settings, jdbc = self._settings, self._settings.jdbc
         streams = _STREAMS.format(slot=literal(settings.slot), publication=literal(settings.publication), **self._names)
-        if self._asked(streams) != "true":
+        if self._asked(streams) != "true" or not self._is_past_snapshot():
             if not self._waits:
                 self._log(f"{jdbc.name}: its rows are read once slot {settings.slot} streams {settings.publication}")
             self._waits = True

@@ -28,6 +28,7 @@ from operate.resnapshot import tables as log_tables
 from operate.resnapshot.connectors import StoredOffsets
 from operate.resnapshot.tables import resnapshot_deployed
 from operate.sides import DeployedPipeline, login
+from operate.source_cluster import missed_since
 from settings.environment import Environment
 from settings.load import load
 from tests.conftest import ask, execute
@@ -181,6 +182,19 @@ def test_tables_are_asked_for_by_the_signal_table_and_compared_afterwards(server
     assert [table.lake.base_uri for table in tables] == ["s3://dev-lake/crm_people"]
     assert others["report"].name == "reconcile.json"
     assert said == ["asked for a snapshot of public.people"]
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("deployed", "compared")
+@pytest.mark.parametrize("names", [["public.people"], []], ids=["one", "all"])
+def test_only_a_re_snapshot_of_all_tables_brings_what_was_missed(
+    server: Server, aws: boto3.Session, names: list[str]
+) -> None:
+    name = f"{server.environment.source_parameter(server.pipeline, 'prepared-by')}/x"
+    aws.client("ssm").put_parameter(Name=name, Value="gen/stack/id/since 2026-11-27", Type="String")
+    assert resnapshot_deployed(server.environment, server.pipeline, names, Wanted(timeout_s=5), Console(), print)
+    missed = missed_since(aws, server.environment)
+    assert missed == ({"crm": "since 2026-11-27"} if names else {})
 
 
 @pytest.mark.integration

@@ -118,6 +118,8 @@ REFUSED_BY: dict[str, dict[str, Mutation]] = {
     },
     "data-closed": {
         "public database": set_("database", "AWS::RDS::DBInstance", "PubliclyAccessible", True),
+        "database for the whole network": open_("database", "DatabaseAccess", port(5432, CidrIp="10.110.0.0/16")),
+        "another port of the database": set_("database", "AWS::EC2::SecurityGroupIngress", "ToPort", 5433),
         "bucket that may be public": set_("lake", BUCKET, "PublicAccessBlockConfiguration/BlockPublicPolicy", False),
         "bucket without its block": set_("lake", BUCKET, "PublicAccessBlockConfiguration", None),
         "bucket without encryption": set_("lake", BUCKET, "BucketEncryption", None),

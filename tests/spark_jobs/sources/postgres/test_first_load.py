@@ -173,6 +173,24 @@ def test_a_table_that_was_rewritten_meanwhile_is_read_again(
     assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
 
 
+def test_a_load_waits_until_a_connector_with_a_snapshot_of_its_own_would_go_on_where_it_streams(
+    loaded: Loaded,
+) -> None:
+    """One that stops before it has stored that begins its snapshot again, and goes on behind what was changed then."""
+    loaded.extra = {keys.FIRST_LOAD_AFTER: "true"}
+    job = loaded.job()
+    assert loaded.run(job) == loaded.run(job) == []
+    with written_log.reader(loaded.parameters):
+        assert loaded.run(job) == loaded.run(job) == []
+    with written_log.reader(loaded.parameters) as store:
+        # Of an earlier moment than the load knows of this reader.
+        store()
+        assert loaded.run(job) == loaded.run(job) == []
+        store()
+        assert sum(report.upserts for report in loaded.run(job)) == 20
+    assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
+
+
 def test_rows_that_the_connector_had_read_before_are_passed_over(loaded: Loaded) -> None:
     """They have no transaction, and from an incremental snapshot no position either. Later settings change nothing."""
     stale = {"v": -1, "large": "old", "__deleted": "false", "__op": "r", "__source_ts_ms": 1}

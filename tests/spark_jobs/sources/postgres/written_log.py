@@ -4,13 +4,15 @@ import contextlib
 import random
 import struct
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg2
+from psycopg2.extras import LogicalReplicationConnection
 
 from tests.conftest import ask, execute
+from tests.waiting import wait_until
 
 COLUMNS = ("id", "v", "large")
 # Its large values are kept apart, and an update that leaves one as it is doesn't send it.
@@ -37,6 +39,24 @@ def slot(parameters: Mapping[str, Any]) -> Iterator[None]:
         yield
     finally:
         execute(parameters, "SELECT pg_drop_replication_slot(current_database())")
+
+
+@contextlib.contextmanager
+def reader(parameters: Mapping[str, Any]) -> Iterator[Callable[[], None]]:
+    """Read the slot as a connector does; what it yields changes the table and stores the position behind that."""
+    connecting: dict[str, Any] = {**parameters, "connection_factory": LogicalReplicationConnection}
+    with contextlib.closing(psycopg2.connect(**connecting)) as connection, connection.cursor() as cursor:
+        options = {"proto_version": "1", "publication_names": "w"}
+        cursor.start_replication(slot_name=parameters["dbname"], options=options)
+        confirmed = "SELECT (confirmed_flush_lsn - '0/0'::pg_lsn)::bigint FROM pg_replication_slots WHERE active"
+
+        def store() -> None:
+            execute(parameters, "UPDATE w SET v = v + 1")
+            position = int(ask(parameters, "SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::bigint"))
+            cursor.send_feedback(flush_lsn=position, force=True)
+            wait_until(lambda: ask(parameters, confirmed) >= position)
+
+        yield store
 
 
 @contextlib.contextmanager

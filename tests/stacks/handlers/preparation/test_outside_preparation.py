@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from contract.source import heartbeat_statement
+from contract.tags import missed_in
 from db.source.objects import SourceObjects, WantedTable
 from db.source.plan import prepare
 from local.services.postgres import ConnectionParameters
@@ -82,6 +84,26 @@ def test_with_its_owners_secret_a_database_is_prepared_and_written_down(
     assert ask(database, READABLE) is True
     assert entries(parameters) == [f"{data['Generation']}/dev-cdc-lake-connectors/CrmOutsideSource"]
     assert source.update(source.but(sqlHash="1")) == data
+
+
+@pytest.mark.parametrize("owner", [True, False])
+def test_a_second_life_after_a_connector_is_written_down_until_the_lake_is_equal(
+    database: ConnectionParameters, parameters: Any, source: Stack, *, owner: bool
+) -> None:
+    prepare(database, WANTED, password=PASSWORD)
+    wanted = source.wanted if owner else source.but(ownerSecretArn="")
+    source.create(wanted)
+    assert not any(map(missed_in, entries(parameters)))
+    execute(database, heartbeat_statement("cdc_crm"))
+    source.delete()
+    again = source.again()
+    for change in (again.create, again.update):
+        change({**wanted, "sqlHash": change.__name__})
+        [entry] = entries(parameters)
+        assert missed_in(entry).startswith("since 20")
+    assert entry.startswith(
+        f"{str(again.physical_id).rpartition('/')[2]}/dev-cdc-lake-connectors/CrmOutsideSource/since"
+    )
 
 
 def test_without_it_what_a_dba_has_prepared_is_enough(database: ConnectionParameters, source: Stack) -> None:

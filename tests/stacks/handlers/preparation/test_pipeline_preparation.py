@@ -10,6 +10,8 @@ import psycopg2
 import pytest
 
 from capture.objects import source_objects
+from contract.source import heartbeat_statement
+from contract.tags import resnapshot
 from local.services.postgres import ConnectionParameters
 from settings.pipeline import Pipeline
 from stacks.handlers import preparation
@@ -103,6 +105,32 @@ def test_a_pipelines_entry_in_the_tags_is_not_the_outboxs(cluster: str, source: 
     source.delete()
     keys = {tag["Key"] for tag in client("rds").list_tags_for_resource(ResourceName=cluster)["TagList"]}
     assert keys == {"cdc-lake-prepared-by-0123"}
+
+
+BEAT = heartbeat_statement("cdc_shop")
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("beaten", [False, True])
+def test_a_second_life_after_a_connector_may_have_missed_changes(
+    database: ConnectionParameters, cluster: str, source: Stack, *, beaten: bool
+) -> None:
+    def missing() -> bool:
+        found = client("rds").list_tags_for_resource(ResourceName=cluster)["TagList"]
+        return any(tag["Key"] == resnapshot("shop") and tag["Value"].startswith("since 20") for tag in found)
+
+    source.create()
+    if beaten:
+        execute(database, BEAT)
+    # An update is no other life, and preparing again is no beat.
+    source.update(source.but(tables=[table("items", "id"), table("notes", "id")], sqlHash="1"))
+    assert not missing()
+    source.delete()
+    again = source.again()
+    again.create()
+    assert missing() == beaten
+    again.update(again.but(sqlHash="2"))
+    assert missing() == beaten
 
 
 ENTRY: dict[str, Any] = {"source": "public.customers", "how": "log", "key": ["id"], "leave_out": ["photo"]}
