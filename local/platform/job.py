@@ -3,11 +3,11 @@
 import contextlib
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from contract.table_states import FAILING, parse
+from contract.table_states import FAILING, LOADING, parse
 from local.files import write_private
 from local.platform.services import PLACES, Services
 from local.services.aws import ENVIRONMENT
@@ -146,14 +146,20 @@ def _memory(tables: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TableState:
-    """A table's last state. `reason`: why its last attempt failed, while it fails; the job keeps retrying."""
+    """A table's last state. `detail`: why its last attempt failed, while the job retries, or how far its load is."""
 
     state: str
-    reason: str | None = None
+    detail: str | None = None
 
     @property
     def fails(self) -> bool:
         return self.state == FAILING
+
+
+def loading(states: Iterable[tuple[str, TableState | None]]) -> list[str]:
+    """Return a line for each table whose first rows are being read; those that are further come first."""
+    found = [f"{name}: {state.detail}" for name, state in states if state and state.state == LOADING]
+    return sorted(found, key=lambda line: " rows " not in line)
 
 
 class TableStates:
@@ -186,5 +192,5 @@ class TableStates:
                     break  # an incomplete line: the next call reads it
                 self._position += len(line)
                 if line.startswith(_BEGINNING) and (found := parse(line.decode(errors="replace").rstrip())):
-                    table, state, reason = found
-                    self._states[table] = TableState(state=state, reason=reason)
+                    table, state, detail = found
+                    self._states[table] = TableState(state=state, detail=detail)

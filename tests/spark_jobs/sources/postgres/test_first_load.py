@@ -1,9 +1,10 @@
 """A captured table's rows come from the database at first, and its events go on from there: nothing is lost."""
 
 import itertools
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,7 +13,9 @@ from pyspark.sql import SparkSession
 
 from contract.events import ADDED_TYPES, PLACEHOLDER
 from local.services.postgres import ConnectionParameters
+from spark_jobs.ingest import Ingest
 from spark_jobs.options import keys
+from spark_jobs.runtime import row_progress
 from spark_jobs.sources.postgres import first_load
 from spark_jobs.sources.postgres.first_load import RewrittenError
 from spark_jobs.sources.postgres.snapshot import snapshot_look
@@ -177,10 +180,44 @@ def test_rows_that_the_connector_had_read_before_are_passed_over(loaded: Loaded)
     assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
 
 
+def told_by(job: Ingest, said: list[str]) -> None:
+    """Have a job tell a test how far its load is."""
+    assert job._first_load is not None
+    job._first_load._say = said.append
+    job._row_progress = replace(job._row_progress, say=said.append)
+
+
+@pytest.mark.parametrize("analysed", [True, False])
+def test_a_load_tells_how_far_it_is(loaded: Loaded, monkeypatch: pytest.MonkeyPatch, *, analysed: bool) -> None:
+    monkeypatch.setattr(first_load, "_BYTES_PER_PART", 1 << 20)
+    monkeypatch.setattr(row_progress, "EVERY_S", 0.02)
+    loaded.execute(
+        "ALTER TABLE w SET (autovacuum_enabled = off)",
+        "INSERT INTO w SELECT i, i, repeat('x', 100) FROM generate_series(21, 50000) AS i",
+        "ANALYZE w" if analysed else "SELECT 1",
+    )
+    said, job = list[str](), loaded.job()
+    told_by(job, said)
+    loaded.run(job)
+    lines = [*dict.fromkeys(said)]
+    assert lines[:2] == [
+        "waits for a snapshot: the transactions that run now have to end",
+        "waits for its turn to be read",
+    ]
+    estimates = {int(found[1].replace(",", "")) for line in lines if (found := re.search(r"of about ([\d,]+)", line))}
+    assert estimates == {50_000} if analysed else 0 < abs(estimates.pop() - 50_000) < 5_000
+    assert any(re.fullmatch(r"[1-9][\d,]* of about .*, [\d,]+ rows/s, \d+ s of reading left", line) for line in lines)
+    assert "50,000 rows read, writing them" in lines
+    assert not job.awaits_load
+
+
 @pytest.mark.parametrize("lacking", [{keys.FIRST_LOAD_SLOT: "none"}, {keys.FIRST_LOAD_PUBLICATION: "none"}])
 def test_a_load_waits_for_the_connector(loaded: Loaded, lacking: dict[str, str]) -> None:
     """What comes after the rows would be lost otherwise."""
     loaded.extra = lacking
-    job = loaded.job()
-    assert (loaded.run(job), loaded.run(job), loaded.commits()) == ([], [], 0)
-    assert [line for line in loaded.log if line.startswith("public.w: its rows are read once slot ")] == loaded.log[-1:]
+    said, job = list[str](), loaded.job()
+    told_by(job, said)
+    assert (loaded.run(job), job.awaits_load, loaded.commits()) == ([], True, 0)
+    [line] = said
+    assert line.startswith("waits until slot ")
+    assert line.endswith("with public.w")
