@@ -27,7 +27,7 @@ from spark_jobs.ordering.orderer import OrderedChanges, StoredRows, operation_fo
 from spark_jobs.ordering.queried_rows import QueriedRows
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.runtime.metrics import CommitReport
-from spark_jobs.runtime.row_progress import READ, WRITTEN, RowProgress, Step
+from spark_jobs.runtime.row_progress import COMPARED, READ, WRITTEN, RowProgress, Step
 from spark_jobs.runtime.session import CodegenSwitch
 from spark_jobs.sources.batches import Batch, Source
 from spark_jobs.sources.files import JsonFiles
@@ -151,7 +151,8 @@ class Ingest(KeptTable):
 
     @property
     def awaits_load(self) -> bool:
-        return self._first_load is not None and self._last_instant is None
+        # Without progress, or where that is ignored, all rows are read.
+        return self._first_load is not None and (self._last_instant is None or self._checkpoint.source is None)
 
     def _next_batch(self) -> Batch | None:
         if self._first_load and self.awaits_load and isinstance(self._source, JsonFiles):
@@ -169,7 +170,7 @@ class Ingest(KeptTable):
             with self._told(batch, READ, batch.count if isinstance(batch, LoadBatch) else 0):
                 batch, decoded = self._decoder.decode(batch)
             try:
-                with self._told(batch, WRITTEN, decoded.summary.events):
+                with self._told(batch, WRITTEN if self._last_instant is None else COMPARED, decoded.summary.events):
                     return self._commit(batch, decoded, started)
             finally:
                 if self._first_load:
@@ -258,7 +259,10 @@ class Ingest(KeptTable):
         following = replace(following, columns={**following.columns, **self._added()})
         if isinstance(batch, LoadBatch):
             batch.refuse_if_rewritten()
-            following = replace(following, snapshot=batch.snapshot)
+            # No row is left from before a TRUNCATE.
+            following = replace(
+                following, snapshot=batch.snapshot, truncates=replace(following.truncates, ignored=None)
+            )
         if dropped:
             self._log(f"{dropped} oldest deletes are no longer remembered against older events")
         self._refuse_others_commits()

@@ -30,6 +30,8 @@ class Step:
 
 
 READ = Step(done="read", doing="reading", figure="inputRecords", about=True)
+# Nothing counts the rows of a comparison with the table: its joins read both.
+COMPARED = Step(done="compared", doing="comparing", figure="", last=True)
 WRITTEN = Step(done="written", doing="writing", figure="shuffleReadRecords", last=True)
 
 
@@ -107,6 +109,8 @@ class RowProgress:
 
 def counted(stages: Any, pool: str, step: Step) -> int | None:
     """Return the most rows that a stage of this pool has counted; None without any. `stages` is a Seq[StageData]."""
+    if not step.figure:
+        return None
     found = [stages.apply(index) for index in range(stages.size())]
     mine = [stage for stage in found if stage.schedulingPool() == pool]
     figures = [int(getattr(stage, step.figure)()) for stage in mine if not (step.last and stage.shuffleWriteRecords())]

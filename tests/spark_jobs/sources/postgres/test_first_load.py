@@ -24,6 +24,7 @@ from tests.conftest import execute
 from tests.spark_jobs.events import TOPIC, as_lines
 from tests.spark_jobs.sources.postgres import written_log
 from tests.spark_jobs.sources.postgres.conftest import Queried
+from tests.spark_jobs.sources.postgres.test_bulk_loads import UNBUCKETED
 
 pytestmark = pytest.mark.integration
 
@@ -167,6 +168,93 @@ def test_a_table_that_was_rewritten_meanwhile_is_read_again(
     assert loaded.commits() == 0
     loaded.run(job)
     assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
+
+
+AGAIN = ("--ignore-checkpoint", "again")
+FOLDERS = {**UNBUCKETED, "hoodie.datasource.write.partitionpath.field": "v", keys.KEY_GENERATOR: ""}
+
+
+@pytest.mark.parametrize(
+    ("kind", "extra", "moved"),
+    [
+        pytest.param("COPY_ON_WRITE", {}, 0, id="copy-on-write"),
+        pytest.param("MERGE_ON_READ", {}, 0, id="merge-on-read"),
+        pytest.param("COPY_ON_WRITE", FOLDERS, 2, id="folders"),
+    ],
+)
+def test_a_table_that_is_read_again_is_the_sources(
+    loaded: Loaded, kind: str, extra: dict[str, str], moved: int
+) -> None:
+    """Whatever became of its events: here those of some changes are lost, and others land only afterwards.
+
+    `moved`: rows that get into another folder, where Hudi counts a delete.
+    """
+    loaded.extra, loaded.arguments = extra, ("--table-type", kind)
+    loaded.run()
+    loaded.execute(
+        "DELETE FROM w WHERE id < 3; UPDATE w SET v = -1 WHERE id = 5", "INSERT INTO w VALUES (50, 1, 'new')"
+    )
+    assert len([*written_log.changes(loaded.parameters)]) == 4
+    loaded.execute("UPDATE w SET v = -2 WHERE id = 6; INSERT INTO w VALUES (60, 1, 'new'); DELETE FROM w WHERE id = 9")
+    # A position that the source's log, restored since, doesn't have any more.
+    loaded.put([_event(written_log.Change(1, 10**15, 8, {"v": "-9", "large": "lost"}))])
+    loaded.run()
+    loaded.arguments = ("--table-type", kind, *AGAIN)
+    job = loaded.job()
+    assert job.awaits_load
+    [report] = loaded.run(job)
+    there = written_log.rows(loaded.parameters)
+    assert (report.events, report.upserts, report.deletes, report.quarantined) == (len(there), 5, 3 + moved + moved // 2, 0)
+    assert in_the_lake(loaded) == there
+    # Its request counts once; the events that it contains are passed over, and later ones win.
+    loaded.execute(
+        "UPDATE w SET v = -3 WHERE id IN (5, 7); DELETE FROM w WHERE id = 50; INSERT INTO w VALUES (1, 1, 'x')"
+    )
+    loaded.land()
+    [report] = loaded.run()
+    assert (report.upserts, report.deletes) == (3, 1 + moved)
+    assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
+
+
+def test_a_table_is_read_again_while_it_is_written(loaded: Loaded) -> None:
+    loaded.run()
+    chance = cases.chance()
+    for number in range(3):
+        with written_log.writers(loaded.parameters, chance.randrange(10**9)):
+            time.sleep(0.1)
+            loaded.land()
+            loaded.run()
+            time.sleep(0.1)
+            loaded.arguments = ("--ignore-checkpoint", str(number))
+            job = loaded.job()
+            assert job.run_batch() is not None
+            time.sleep(0.1)
+        loaded.land()
+        loaded.run(job)
+        assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
+
+
+@pytest.mark.parametrize(
+    ("change", "upserts", "kept", "quarantined"),
+    [
+        pytest.param("SELECT 1", 0, set[int](), 0, id="nothing has changed"),
+        # What doesn't fit is in the source.
+        pytest.param(f"{ODD}; UPDATE w SET v = -1 WHERE id = 8", 1, {7}, 1, id="a value that is no value"),
+    ],
+)
+def test_a_table_that_is_read_again_has_a_commit(
+    loaded: Loaded, change: str, upserts: int, kept: set[int], quarantined: int
+) -> None:
+    """It says that the request was met."""
+    loaded.run()
+    before = in_the_lake(loaded)
+    loaded.execute(change)
+    loaded.arguments = AGAIN
+    [report] = loaded.run()
+    assert (report.upserts, report.deletes, report.quarantined) == (upserts, 0, quarantined)
+    there = written_log.rows(loaded.parameters)
+    assert in_the_lake(loaded) == there | {key: before[key] for key in kept}
+    assert not loaded.job().awaits_load
 
 
 def test_rows_that_the_connector_had_read_before_are_passed_over(loaded: Loaded) -> None:
