@@ -122,7 +122,8 @@ class Ingest(KeptTable):
         self._last_instant, self._progress = self._table.last_instant(), stored.source
         stored = replace(stored, columns=added_columns.since(stored.columns, self._last_instant))
         given = self._settings.options
-        self._checkpoint = commits.starting_from(stored, reset=given.checkpoint, ignore=given.ignore_checkpoint)
+        ignore = self._settings.read_again or given.ignore_checkpoint
+        self._checkpoint = commits.starting_from(stored, reset=given.checkpoint, ignore=ignore)
         self._decoder.snapshot = self._checkpoint.snapshot
 
     def states(self) -> Mapping[str, float]:

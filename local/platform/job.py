@@ -25,6 +25,8 @@ JOB_VARIABLES = ("JAVA_HOME", "SPARK_", "PYSPARK_", "AWS_ENDPOINT_URL_", "AWS_EC
 GRACE_S = 90
 # Describes what the running job was started with.
 STARTED = "started.json"
+# Requests to read tables again, by lake table.
+READ_AGAIN = "read-again.json"
 # Requests cost nothing here, and a person waits for each change.
 POLL = {keys.POLL_INTERVAL: "0.2"}
 DERIVED_S = 5
@@ -61,7 +63,25 @@ def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | Non
     if pipeline.is_queried and folder is not None:
         looked = {job.table: {keys.JDBC_LOOKED_FILE: str(looked_file(folder, job.table))} for job in captured}
         captured = [replace(job, configuration={**job.configuration, **looked[job.table]}) for job in captured]
+    asked = _asked(folder) if folder is not None else {}
+    captured = [
+        replace(job, configuration={**job.configuration, keys.READ_AGAIN: asked[job.table]})
+        if job.table in asked
+        else job
+        for job in captured
+    ]
     return captured + derived_jobs(pipeline, where, pace)
+
+
+def ask(folder: Path, requests: Mapping[str, str]) -> None:
+    """Record in the job's folder that it is to read lake tables again; each request counts once, also after a kill."""
+    write_private(folder / READ_AGAIN, json.dumps({**_asked(folder), **requests}, indent=1) + "\n")
+
+
+def _asked(folder: Path) -> dict[str, str]:
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        return dict(json.loads((folder / READ_AGAIN).read_text(encoding="utf-8")))
+    return {}
 
 
 def looked_file(folder: Path, lake_table: str) -> Path:

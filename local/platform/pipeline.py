@@ -16,7 +16,7 @@ from db.source.replication import COMMAND
 from local.errors import FailingTablesError, LostChangesError, PlatformError
 from local.platform.arriving import Arriving
 from local.platform.connectors import Connectors, published
-from local.platform.job import TableState, TableStates, start_job
+from local.platform.job import TableState, TableStates, ask, start_job
 from local.platform.services import GLUE_DATABASE, LAKE_BUCKET, LANDING_BUCKET, SECRET, LocalTable, Services
 from local.problem import set_aside
 from local.resnapshot.recreated_topic import FormerTopic
@@ -164,6 +164,13 @@ class LocalPipeline:
     def start_job(self, *once: str) -> None:
         """Start the streaming job, unless it runs with these tables and schemas; `once`: options of this start."""
         start_job(self._services, self._processes, self.job_folder, once=once)
+
+    def read_directly(self, tables: Sequence[LocalTable]) -> str:
+        """Restart the job so that it reads all rows of these tables; return the request, which their commits repeat."""
+        request = f"again-{time.time()}"
+        ask(self.job_folder, {table.lake_name: request for table in tables})
+        self.start_job()
+        return request
 
     def wait_lake(self, say: Callable[[str], None] = lambda _progress: None) -> str | None:
         """Wait until each table with events is in the lake and in the catalog, which the job fills when it starts.

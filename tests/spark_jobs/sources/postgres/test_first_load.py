@@ -204,7 +204,12 @@ def test_a_table_that_is_read_again_is_the_sources(
     assert job.awaits_load
     [report] = loaded.run(job)
     there = written_log.rows(loaded.parameters)
-    assert (report.events, report.upserts, report.deletes, report.quarantined) == (len(there), 5, 3 + moved + moved // 2, 0)
+    assert (report.events, report.upserts, report.deletes, report.quarantined) == (
+        len(there),
+        5,
+        3 + moved + moved // 2,
+        0,
+    )
     assert in_the_lake(loaded) == there
     # Its request counts once; the events that it contains are passed over, and later ones win.
     loaded.execute(
