@@ -3,6 +3,7 @@
 import gc
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -26,6 +27,7 @@ from spark_jobs.ordering.orderer import OrderedChanges, StoredRows, operation_fo
 from spark_jobs.ordering.queried_rows import QueriedRows
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.runtime.metrics import CommitReport
+from spark_jobs.runtime.row_progress import COMPARED, READ, WRITTEN, RowProgress, Step
 from spark_jobs.runtime.session import CodegenSwitch
 from spark_jobs.sources.batches import Batch, Source
 from spark_jobs.sources.files import JsonFiles
@@ -67,6 +69,7 @@ class Ingest(KeptTable):
         # Stores the events of each commit, for the table's history.
         self._commit_events = CommitEvents(spark, settings.events_path) if settings.events_path else None
         self._compiling = CodegenSwitch(spark)
+        self._row_progress = RowProgress(spark, shared.loads, log=self._log)
         self._stored_rows = StoredRows(self._table, settings.table, self._compiling)
         orderer = QueriedRows if isinstance(settings.source, JdbcSettings) else LoggedEvents
         self._orderer = orderer(spark, settings.table, decoder=self._decoder, stored_rows=self._stored_rows)
@@ -92,7 +95,7 @@ class Ingest(KeptTable):
         if settings is None:
             return None
         database = (shared.databases or Databases(self._spark, log=self._log)).of(settings.jdbc.server)
-        return FirstLoad(self._spark, settings, database, self._source_key, log=self._log)
+        return FirstLoad(self._spark, settings, database, self._source_key, log=self._log, say=shared.loads)
 
     @property
     def _source_key(self) -> list[str]:
@@ -121,7 +124,8 @@ class Ingest(KeptTable):
         self._last_instant, self._progress = self._table.last_instant(), stored.source
         stored = replace(stored, columns=added_columns.since(stored.columns, self._last_instant))
         given = self._settings.options
-        self._checkpoint = commits.starting_from(stored, reset=given.checkpoint, ignore=given.ignore_checkpoint)
+        ignore = self._settings.read_again or given.ignore_checkpoint
+        self._checkpoint = commits.starting_from(stored, reset=given.checkpoint, ignore=ignore)
         self._decoder.snapshot = self._checkpoint.snapshot
 
     def states(self) -> Mapping[str, float]:
@@ -148,8 +152,13 @@ class Ingest(KeptTable):
                 return report
             self._checkpoint = replace(self._checkpoint, source=batch.checkpoint)
 
+    @property
+    def awaits_load(self) -> bool:
+        # Without progress, or where that is ignored, all rows are read.
+        return self._first_load is not None and (self._last_instant is None or self._checkpoint.source is None)
+
     def _next_batch(self) -> Batch | None:
-        if self._first_load and self._last_instant is None and isinstance(self._source, JsonFiles):
+        if self._first_load and self.awaits_load and isinstance(self._source, JsonFiles):
             # What has landed is in the rows.
             return self._first_load.next_batch(self._source.passed())
         return self._source.next_batch(self._checkpoint.source)
@@ -161,9 +170,11 @@ class Ingest(KeptTable):
 
     def _brought(self, batch: Batch, started: float) -> CommitReport | None:
         with self._turns.take(small=batch.is_small), self._compiling.unless(batch.is_small):
-            batch, decoded = self._decoder.decode(batch)
+            with self._told(batch, READ):
+                batch, decoded = self._decoder.decode(batch)
             try:
-                return self._commit(batch, decoded, started)
+                with self._told(batch, READ, WRITTEN if self._last_instant is None else COMPARED):
+                    return self._commit(batch, decoded, started)
             finally:
                 if self._first_load:
                     self._first_load.reset()
@@ -173,6 +184,12 @@ class Ingest(KeptTable):
                     # py4j ties Java's plans into reference cycles, which Python seldom collects: 60 MB a batch with
                     # 1,600 columns.
                     gc.collect()
+
+    def _told(self, batch: Batch, *steps: Step) -> AbstractContextManager[None]:
+        """Tell a first load's progress while the block runs."""
+        if not isinstance(batch, LoadBatch) or batch.is_small:
+            return nullcontext()
+        return self._row_progress.told(steps, batch.count)
 
     def _commit(self, batch: Batch, decoded: DecodedBatch, started: float) -> CommitReport | None:
         ordered = self._orderer(batch, decoded, self._checkpoint)
@@ -191,7 +208,8 @@ class Ingest(KeptTable):
         commit, now = self._write(batch, ordered), time.time()
         written = commit.inserts + commit.updates + commit.deletes
         # A first load's rows aren't counted before they are written.
-        seen = written + quarantined if isinstance(batch, LoadBatch) else summary.events + len(batch.unreadable)
+        is_first = isinstance(batch, LoadBatch) and ordered.fresh
+        seen = written + quarantined if is_first else summary.events + len(batch.unreadable)
         return CommitReport(
             commit=commit.instant,
             files=batch.files,
@@ -245,7 +263,10 @@ class Ingest(KeptTable):
         following, dropped = self._checkpoint.following(batch.checkpoint, deleted, limit=limit, truncates=after)
         following = replace(following, columns={**following.columns, **self._added()})
         if isinstance(batch, LoadBatch):
-            following = replace(following, snapshot=batch.snapshot)
+            # No row is left from before a TRUNCATE.
+            following = replace(
+                following, snapshot=batch.snapshot, truncates=replace(following.truncates, ignored=None)
+            )
         if dropped:
             self._log(f"{dropped} oldest deletes are no longer remembered against older events")
         self._refuse_others_commits()

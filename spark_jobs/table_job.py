@@ -3,14 +3,14 @@
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from contract import table_states
-from contract.table_states import ENDED, FAILING, RUNNING, STARTING, STOPPED
+from contract.table_states import ENDED, FAILING, LOADING, RUNNING, STARTING, STOPPED
 from spark_jobs.decoding import schema
 from spark_jobs.decoding.schema import Column
 from spark_jobs.derived.derived_table import DerivedTable
@@ -62,8 +62,9 @@ def write_line(text: str) -> None:
 class TableStatus:
     """The state of one table, in lines of contract/table_states.py.
 
-    starting: nothing is known yet; running: its last look at the source succeeded; failing: its last one didn't, and it
-    is retried; ended: it failed or, without --continuous, read everything; stopped: on request.
+    starting: nothing is known yet; loading: its first rows are read from the database, or will be; running: its last
+    look at the source succeeded; failing: its last one didn't, and it is retried; ended: it failed or, without
+    --continuous, read everything; stopped: on request.
     """
 
     def __init__(self, table: str, *, worked: Callable[[], None] = lambda: None) -> None:
@@ -77,14 +78,17 @@ class TableStatus:
         if self._say(RUNNING):
             self._worked()
 
+    def loads(self, progress: str) -> None:
+        self._say(LOADING, progress)
+
     def fails(self, error: BaseException) -> None:
         self._say(FAILING, user_message(error))
 
     def ends(self, *, stopped: bool) -> None:
         self._say(STOPPED if stopped else ENDED)
 
-    def _say(self, state: str, reason: str | None = None) -> bool:
-        text = table_states.line(self.table, state, reason)
+    def _say(self, state: str, detail: str | None = None) -> bool:
+        text = table_states.line(self.table, state, detail)
         changed = text != self._said
         if changed:
             write_line(text)
@@ -180,6 +184,8 @@ class Loop:
             self.glue_sync.committed(self.kept.last_commit)
 
     def _idle(self) -> None:
+        if self.kept.awaits_load:
+            return  # it has said what it waits for
         self._works()
         if self.shared.metrics:
             self.shared.metrics.idle()
@@ -205,6 +211,7 @@ def run(
     spark: SparkSession, decided: Settings, columns: Sequence[Column], shared: SharedParts, status: TableStatus
 ) -> None:
     """Bring new data into the table and the catalog until all is read or a stop is requested; raises JobError."""
+    shared = replace(shared, loads=status.loads)
     log, sync = shared.log, decided.sync
     claim = Claim(claim_store(decided.claim_path, Hadoop(spark)), decided.table.base_path, log=log, stop=shared.stop)
     kept = _kept_table(spark, decided, columns, shared, claim)

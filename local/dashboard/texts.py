@@ -18,6 +18,8 @@ from local.state.word import LATE_S
 TIMELINE_LINES = 30
 # On the overview; a table's page has more.
 CHANGES_SHOWN = 5
+# Tables whose first rows are being read, on the overview.
+LOADS_SHOWN = 4
 # Points of a line that are marked.
 FEW = 60
 UNKNOWN = "unknown"
@@ -63,12 +65,14 @@ def stages(picture: Picture) -> list[StageTexts]:
     wrong: dict[str | None, Problem] = {}
     for problem in picture.found.problems:
         wrong.setdefault(stage_of(problem, found), problem)
+    loads = {JOB: picture.found.data.loads}
     return [
-        _stage(stage, texts, wrong.get(stage.name)) for stage, texts in zip(found, rows.stage_rows(found), strict=True)
+        _stage(stage, texts, wrong.get(stage.name), loads.get(stage.name, ()))
+        for stage, texts in zip(found, rows.stage_rows(found), strict=True)
     ]
 
 
-def _stage(stage: Stage, texts: Sequence[str], problem: Problem | None) -> StageTexts:
+def _stage(stage: Stage, texts: Sequence[str], problem: Problem | None, loads: Sequence[str]) -> StageTexts:
     _, position, lag, events, rate, _, held = texts
     behind = [] if stage.lag_s is None else [f"{lag} behind"]
     behind += [f"{events} events"] if stage.lag_events else []
@@ -76,8 +80,10 @@ def _stage(stage: Stage, texts: Sequence[str], problem: Problem | None) -> Stage
         details = tuple(filter(None, (f"{problem.part} {problem.what}", problem.reason, problem.remedy)))
     else:
         found = (position, rate if stage.rate else NOTHING, f"{held} of WAL held")
-        details = tuple(text for text in found if not text.startswith(NOTHING))
-    return stage.name, Word.FAILING if problem else stage_word(stage), ", ".join(behind), details
+        details = (*loads[:LOADS_SHOWN], *(text for text in found if not text.startswith(NOTHING)))
+        details += (f"{left} more tables are loaded",) if (left := len(loads) - LOADS_SHOWN) > 0 else ()
+    word = Word.FAILING if problem else Word.MOVING if loads else stage_word(stage)
+    return stage.name, word, ", ".join(behind), details
 
 
 def stage_word(stage: Stage) -> str:

@@ -130,7 +130,10 @@ class Watcher:
         if found and error:
             problems.append(Problem(part="a look", what="failed", reason=error))
         command, stages = running_command(self._platform.lock.path), found.stages if found else ()
-        state = judge(alive, problems if found else None, stages, unanswered_s=unanswered_s, command=command)
+        loads = found.data.loads if found else ()
+        state = judge(
+            alive, problems if found else None, stages, loads=loads, unanswered_s=unanswered_s, command=command
+        )
         if not problems and state.word in (Word.FAILING, Word.NO_ANSWER):
             problems.append(Problem(part="the pipeline", what=f"is {state.word}", reason=state.reason))
         self._failures.note(problems, now)

@@ -56,7 +56,9 @@ class Display:
     def progress(self, step: Step) -> None:
         """Show a step of the platform's start or stop: live while it runs, printed when it is done."""
         if step.state is StepState.STARTED:
-            self._running[step.name] = self._progress.add_task(step.name, note="", total=None)
+            if step.name not in self._running:
+                self._running[step.name] = self._progress.add_task(step.name, note="", total=None)
+            self._progress.update(self._running[step.name], note=step.note)
             return
         if (task := self._running.pop(step.name, None)) is not None:
             self._progress.remove_task(task)

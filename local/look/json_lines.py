@@ -66,6 +66,16 @@ def consumed(progress: str | None) -> str:
     return next((name for name in below_topic if name.startswith(f"{_PARTITION}/")), "")
 
 
+def read_to(s3: "S3Client", landing_prefix: str, progress: str | None, landed: int | None) -> int:
+    """Return the offset after a topic's last event in the lake; the sink has landed all before `landed`."""
+    name = consumed(progress)
+    offset = offset_behind(name) if name else 0
+    if landed is None or landed <= offset:
+        return offset
+    # Not every event becomes a line of an object: a tombstone doesn't.
+    return offset if lands_behind(s3, LANDING_BUCKET, landing_prefix, name) else landed
+
+
 def prefix(table: str) -> str:
     return f"{QUARANTINE_FOLDER}/{table}/"
 

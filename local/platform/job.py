@@ -3,11 +3,11 @@
 import contextlib
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from contract.table_states import FAILING, parse
+from contract.table_states import FAILING, LOADING, parse
 from local.files import write_private
 from local.platform.services import PLACES, Services
 from local.services.aws import ENVIRONMENT
@@ -25,6 +25,8 @@ JOB_VARIABLES = ("JAVA_HOME", "SPARK_", "PYSPARK_", "AWS_ENDPOINT_URL_", "AWS_EC
 GRACE_S = 90
 # Describes what the running job was started with.
 STARTED = "started.json"
+# Requests to read tables again, by lake table.
+READ_AGAIN = "read-again.json"
 # Requests cost nothing here, and a person waits for each change.
 POLL = {keys.POLL_INTERVAL: "0.2"}
 DERIVED_S = 5
@@ -61,7 +63,25 @@ def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | Non
     if pipeline.is_queried and folder is not None:
         looked = {job.table: {keys.JDBC_LOOKED_FILE: str(looked_file(folder, job.table))} for job in captured}
         captured = [replace(job, configuration={**job.configuration, **looked[job.table]}) for job in captured]
+    asked = _asked(folder) if folder is not None else {}
+    captured = [
+        replace(job, configuration={**job.configuration, keys.READ_AGAIN: asked[job.table]})
+        if job.table in asked
+        else job
+        for job in captured
+    ]
     return captured + derived_jobs(pipeline, where, pace)
+
+
+def ask(folder: Path, requests: Mapping[str, str]) -> None:
+    """Record in the job's folder that it is to read lake tables again; each request counts once, also after a kill."""
+    write_private(folder / READ_AGAIN, json.dumps({**_asked(folder), **requests}, indent=1) + "\n")
+
+
+def _asked(folder: Path) -> dict[str, str]:
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        return dict(json.loads((folder / READ_AGAIN).read_text(encoding="utf-8")))
+    return {}
 
 
 def looked_file(folder: Path, lake_table: str) -> Path:
@@ -146,14 +166,20 @@ def _memory(tables: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TableState:
-    """A table's last state. `reason`: why its last attempt failed, while it fails; the job keeps retrying."""
+    """A table's last state. `detail`: why its last attempt failed, while the job retries, or how far its load is."""
 
     state: str
-    reason: str | None = None
+    detail: str | None = None
 
     @property
     def fails(self) -> bool:
         return self.state == FAILING
+
+
+def loading(states: Iterable[tuple[str, TableState | None]]) -> list[str]:
+    """Return a line for each table whose first rows are being read; those that are further come first."""
+    found = [f"{name}: {state.detail}" for name, state in states if state and state.state == LOADING]
+    return sorted(found, key=lambda line: " rows " not in line)
 
 
 class TableStates:
@@ -186,5 +212,5 @@ class TableStates:
                     break  # an incomplete line: the next call reads it
                 self._position += len(line)
                 if line.startswith(_BEGINNING) and (found := parse(line.decode(errors="replace").rstrip())):
-                    table, state, reason = found
-                    self._states[table] = TableState(state=state, reason=reason)
+                    table, state, detail = found
+                    self._states[table] = TableState(state=state, detail=detail)

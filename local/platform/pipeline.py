@@ -14,10 +14,11 @@ from contract.table_names import table_option
 from db.connecting import connect
 from db.source.replication import COMMAND
 from local.errors import FailingTablesError, LostChangesError, PlatformError
+from local.platform.arriving import Arriving
 from local.platform.connectors import Connectors, published
-from local.platform.job import TableState, TableStates, start_job
+from local.platform.job import TableState, TableStates, ask, start_job
 from local.platform.services import GLUE_DATABASE, LAKE_BUCKET, LANDING_BUCKET, SECRET, LocalTable, Services
-from local.problem import failing, set_aside
+from local.problem import set_aside
 from local.resnapshot.recreated_topic import FormerTopic
 from local.services.connect_api import RequestError
 from local.services.processes import Processes
@@ -27,8 +28,6 @@ from plugins.connector_names import sink_group
 DATA_TIMEOUT_S = 600
 POLL_S = 0.2
 LOOK_S = 2
-# How long only failing tables are waited for: some failures end without help, such as the claim of a killed job.
-PATIENCE_S = 20.0
 
 
 class LocalPipeline:
@@ -166,32 +165,28 @@ class LocalPipeline:
         """Start the streaming job, unless it runs with these tables and schemas; `once`: options of this start."""
         start_job(self._services, self._processes, self.job_folder, once=once)
 
-    def wait_lake(self) -> str | None:
+    def read_directly(self, tables: Sequence[LocalTable]) -> str:
+        """Restart the job so that it reads all rows of these tables; return the request, which their commits repeat."""
+        request = f"again-{time.time()}"
+        ask(self.job_folder, {table.lake_name: request for table in tables})
+        self.start_job()
+        return request
+
+    def wait_lake(self, say: Callable[[str], None] = lambda _progress: None) -> str | None:
         """Wait until each table with events is in the lake and in the catalog, which the job fills when it starts.
 
-        A table without events doesn't exist before its first one. Raises FailingTablesError for others that never come.
+        A table without events doesn't exist before its first one. A new one is there with all that has landed by now;
+        what still moves after a while is left to itself, and the note says how far it is. Raises FailingTablesError
+        for tables that never come.
         """
-        wanted = left = self.awaited()
-        failing_since: float | None = None
+        wanted = self.awaited()
+        arriving = Arriving(wanted, self.topic_ends(), self._services.s3.client())
 
         def arrived() -> bool:
-            nonlocal left, failing_since
-            known, states = self._services.aws.tables(GLUE_DATABASE), self.table_states()
-            left = [table for table in left if table.lake_name not in known or not table.lake.exists()]
-            found = [(table.name, states.get(table.job_name)) for table in left]
-            fails = [f"    {failing(name, state.reason or '')}" for name, state in found if state and state.fails]
-            if not left or len(fails) < len(left):
-                failing_since = None
-                return not left
-            now = time.monotonic()
-            failing_since = now if failing_since is None else failing_since
-            if now - failing_since >= PATIENCE_S:
-                said = "tables aren't in the lake: the job fails at them, and tries again within 5 minutes"
-                raise FailingTablesError("\n".join([f"{len(left)} of {len(wanted)} {said}", *fails]))
-            return False
+            return arriving.is_over(self._services.aws.tables(GLUE_DATABASE), self.table_states(), say)
 
-        self._wait("lake", arrived, service="job", missing=lambda: ", ".join(table.name for table in left))
-        return f"{len(wanted)} tables" if len(self.tables) > 1 else None
+        self._wait("lake", arrived, service="job", missing=lambda: ", ".join(table.name for table in arriving.left))
+        return arriving.note() or (f"{len(wanted)} tables" if len(self.tables) > 1 else None)
 
     def awaited(self) -> list[LocalTable]:
         """Return the tables that must come to the lake: those with events that the sink lands, or with first rows."""

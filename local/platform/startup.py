@@ -48,7 +48,10 @@ class StepState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """A step's progress: its name, its state, a note such as a count, and its seconds so far."""
+    """A step's progress: its name, its state, a note such as a count, and its seconds so far.
+
+    One that has started may be told again, with another note.
+    """
 
     name: str
     state: StepState
@@ -119,6 +122,10 @@ class Startup:
         self._steps.append(step)
         return step
 
+    def noted(self, name: str) -> Callable[[str], None]:
+        """Return what tells how far a running step is."""
+        return lambda note: self._say(Step(name=name, state=StepState.STARTED, note=note))
+
     def _run(self, name: str, work: Work, after: list[Future[None]], *, alone: bool) -> None:
         for step in after:
             with contextlib.suppress(Exception):
@@ -188,4 +195,4 @@ def run_steps(startup: Startup, services: Services, pipeline: LocalPipeline, pro
         before_lake.append(startup.run("landing", pipeline.wait_landed, after=[snapshot, sink], alone=True))
     if services.options.job:
         before_lake.append(startup.run("job", pipeline.start_job, after=before_job))
-        startup.run("lake", pipeline.wait_lake, after=before_lake, alone=True)
+        startup.run("lake", partial(pipeline.wait_lake, startup.noted("lake")), after=before_lake, alone=True)

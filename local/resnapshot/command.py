@@ -11,6 +11,7 @@ from local.console import console, say
 from local.errors import LockedError, PlatformError
 from local.platform.platform import Platform
 from local.platform.startup import GRACE_S, SUPERVISOR
+from local.resnapshot.direct import wait_until_read
 from local.resnapshot.log_tables import EventWriter, Say
 from local.resnapshot.pipelines import Channel
 from local.resnapshot.run import Wanted, check_unnamed, check_whole, resnapshot
@@ -48,10 +49,17 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
     aside = platform.pipeline.tables_aside()
     with channel.flowing(lakes, wanted, named=bool(names)):
         settle = channel.settlement(entries, wanted.where)
-        if left := [entry for entry in entries if entry.name not in aside]:
-            channel.read_again(left, wanted.where)
+        left = [entry for entry in entries if entry.name not in aside]
+        # A condition, however, is the connector's.
+        ways = {entry.name: "connector" if wanted.where else entry.first_load for entry in left}
+        if others := [entry for entry in left if ways[entry.name] == "connector"]:
+            channel.read_again(others, wanted.where)
         if made_again:
             _look_at_all(platform)
+        if direct := [table for table in platform.services.tables if ways.get(table.name) == "direct"]:
+            with _locked(platform):
+                request = platform.pipeline.read_directly(direct)
+            wait_until_read(platform.pipeline, direct, request, timeout_s=wanted.timeout_s, say=say)
     # After the others: the connector may have been given a new slot for them.
     if back := [entry for entry in entries if entry.name in aside]:
         _take_back(platform, back, channel)

@@ -97,6 +97,8 @@ def _settings(work_folder: Path, flags: Sequence[str], driver_memory: str) -> di
         # Each query's plan is formatted for the UI even when it is off, by default with each step's details.
         "spark.sql.ui.explainMode": "simple",
         "spark.ui.showConsoleProgress": "false",
+        # How often running tasks report their rows, for a load's progress: a person waits here.
+        "spark.executor.heartbeatInterval": "5s",
     }
 
 

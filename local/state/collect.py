@@ -6,10 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from contract.lake import LANDING_PREFIX
-from contract.table_states import STARTING
+from contract.table_states import LOADING, STARTING
 from local.errors import PlatformError
 from local.files import free_bytes
-from local.look.json_lines import consumed, lands_behind, offset_behind
+from local.look.json_lines import read_to
+from local.platform.job import TableState
 from local.platform.platform import Platform
 from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, LocalDerived, LocalTable
 from local.platform.startup import SUPERVISOR
@@ -104,7 +105,7 @@ class Collector:
             self._accepted = None
         counted = time.monotonic()
         stages = on_wall_clock(self._stages.read(counted, data), counted, time.time())
-        state = judge(alive, found, stages, unanswered_s=0)
+        state = judge(alive, found, stages, loads=data.loads, unanswered_s=0)
         return PipelineState(state=state, services=services, stages=stages, data=data, problems=found)
 
     def _of_pipeline(
@@ -190,6 +191,8 @@ class Collector:
         if instant:
             rows = answering.ask(lambda: self._counts.count(table.lake, table.counted_column, instant), "s3")
             known = replace(known, last_commit=instant, lake_rows=rows)
+        elif "s3" in answering and _has_not_begun(table, known.state):
+            known = replace(known, state=TableState(state=LOADING, detail="the job has yet to read its rows"))
         if isinstance(table, LocalDerived):
             return known
         quarantine = self._quarantines.setdefault(table.name, Quarantine(table.name, table.lake_name))
@@ -199,17 +202,9 @@ class Collector:
         if known.topic_end is None:
             return known
         landed = known.sink_offset
-        return replace(known, read_to=answering.ask(lambda: self._read_to(table, extra.get(PROGRESS), landed), "s3"))
-
-    def _read_to(self, table: LocalTable, progress: str | None, landed: int | None) -> int:
-        """Return the offset after the last event in the lake, from the landed objects."""
-        name = consumed(progress)
-        offset = offset_behind(name) if name else 0
-        if landed is None or landed <= offset:
-            return offset
-        # Not every event becomes a line of an object: a tombstone doesn't.
-        s3 = self._platform.services.s3.client()
-        return offset if lands_behind(s3, LANDING_BUCKET, table.landing_prefix, name) else landed
+        return replace(
+            known, read_to=answering.ask(lambda: read_to(s3, table.landing_prefix, extra.get(PROGRESS), landed), "s3")
+        )
 
     def _catalogue(self) -> tuple[int, str | None]:
         """Return how many of the tables are in the catalog, and the newest commit that it was told of."""
@@ -221,8 +216,13 @@ class Collector:
         return len(found), max(filter(None, told), default=None)
 
 
+def _has_not_begun(table: LocalTable | LocalDerived, state: TableState | None) -> bool:
+    direct = isinstance(table, LocalTable) and table.entry.first_load == "direct"
+    return direct and (state is None or state.state == STARTING)
+
+
 def _unproven(restarts: Mapping[str, Restarts], data: DataStatus, now: float) -> set[str]:
     """Name what was restarted and hasn't proven itself: the job does so by a table that works, or says why not."""
     found = {name for name, entry in restarts.items() if entry.unproven(now)} - {"job"}
-    silent = {table.state.state for table in data.tables if table.state is not None} <= {STARTING}
+    silent = {table.state.state for table in data.tables if table.state is not None} <= {STARTING, LOADING}
     return found | {"job"} if "job" in restarts and silent else found

@@ -110,7 +110,7 @@ def of_table(table: TableStatus, log: Path) -> Iterator[Problem]:
     """`log`: the job's."""
     part = f"table {table.name}"
     if table.state is not None and table.state.fails:
-        yield failing(table.name, table.state.reason or "", log)
+        yield failing(table.name, table.state.detail or "", log)
     if table.quarantined is not None and table.quarantined.lately:
         yield Problem(
             part=part,

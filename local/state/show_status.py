@@ -24,6 +24,9 @@ def print_status(console: Console, found: PipelineState) -> None:
     _print(console, rows.SERVICES, rows.service_rows(found.services, state.parts))
     _print(console, rows.STAGES, rows.stage_rows(found.stages))
     _print(console, rows.TABLES, rows.table_rows(found.data.tables, time.time()))
+    for line in found.data.loads:
+        if not state.reason.startswith(line):
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
     for line in map(str, found.problems):
         # The first line begins with one of them.
         if not state.reason.startswith(line):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from local.look.lake import Lake
-from local.platform.job import TableState
+from local.platform.job import TableState, loading
 from local.services.source_database import OutboxQueue, Slot
 from local.state.quarantine import Quarantined
 
@@ -53,6 +53,11 @@ class DataStatus:
     def captured(self) -> tuple[TableStatus, ...]:
         """The tables that have their rows from the source."""
         return tuple(table for table in self.tables if table.kind in (CAPTURED, QUERIED))
+
+    @property
+    def loads(self) -> list[str]:
+        """A line for each table whose first rows are being read from the source."""
+        return loading((table.name, table.state) for table in self.tables)
 
 
 class RowCounts:

@@ -57,9 +57,12 @@ def judge(
     stages: Sequence[Stage],
     *,
     unanswered_s: float,
+    loads: Sequence[str] = (),
     command: str | None = None,
 ) -> State:
     """Return the state. `problems` is None before the first poll; `unanswered_s`: time since a poll last ended.
+
+    `loads`: lines about tables whose first rows are being read.
 
     `command`: `up` or `down` while it works on the platform: services that don't run then are no failure.
     """
@@ -83,6 +86,9 @@ def judge(
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         parts = tuple(sorted({problem.log.stem for problem in problems if problem.log is not None}))
         return State(word=Word.FAILING, reason=f"{problems[0]}{more}", parts=parts)
+    if loads:
+        more = f" (and {len(loads) - 1} more)" if len(loads) > 1 else ""
+        return State(word=Word.MOVING, reason=f"{loads[0]}{more}")
     return _moving(stages)
 
 

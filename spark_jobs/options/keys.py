@@ -26,6 +26,8 @@ PROGRESS = f"{PROGRESS_PREFIX}.key"
 ADDED_COLUMNS = f"{PROGRESS_PREFIX}.columns"
 # How the table's index spreads keys over files (hudi_table.py).
 INDEX_LAYOUT = f"{PROGRESS_PREFIX}.index"
+# The last request to forget the progress.
+IGNORED = f"{PROGRESS_PREFIX}.ignore_key"
 # What a first load read from the database contains (spark_jobs/sources/postgres/snapshot.py).
 SNAPSHOT = f"{PROGRESS_PREFIX}.snapshot"
 # The position of a TRUNCATE whose rows remain, as long as they do (docs/decisions/0021).
@@ -59,6 +61,7 @@ JDBC_DELETES_PERCENT = f"{JDBC_PREFIX}deletes.max.percent"
 FIRST_LOAD_SLOT = "hoodie.streamer.first.load.slot"
 FIRST_LOAD_PUBLICATION = "hoodie.streamer.first.load.publication"
 FIRST_LOAD_AFTER = "hoodie.streamer.first.load.after.snapshot"
+READ_AGAIN = "hoodie.streamer.read.again"
 SQL_QUERY = "hoodie.streamer.source.sql.sql.query"
 HISTORY_OF = "hoodie.streamer.history.of"
 HISTORY_KEPT = "hoodie.streamer.history.kept"

@@ -218,6 +218,7 @@ class Settings:
     catalogue: CatalogueSettings | None
     # None: events bring all rows.
     first_load: FirstLoadSettings | None
+    read_again: str | None = declare(keys.READ_AGAIN)
     history_kept: bool = declare(keys.HISTORY_KEPT, default=False)
     poll_seconds: float = number(keys.POLL_INTERVAL, 1, 0.1, DAY_S, whole=False)
     stop_file: str | None = declare(keys.STOP_FILE)

@@ -159,6 +159,12 @@ def comparison_form(value: Expression, kind: T.DataType) -> Expression:
     return value.cast("string") if isinstance(kind, T.DoubleType | T.FloatType) else value
 
 
+def is_same(column: Column, one: str, other: str) -> Expression:
+    """Tell whether two structs of a row have the same value in a column."""
+    first, second = (comparison_form(F.col(row)[column.name], column.stored) for row in (one, other))
+    return first.eqNullSafe(second)
+
+
 _PLACE = (KEY, "tie", "block", "number")
 # No field that becomes a column can have these names.
 _OLD, _AT, _DELETE, _OWN = "old key", "moved at", "its delete", "own place"

@@ -1,6 +1,6 @@
 """Orders the events of a log: changes in an order, which may be repeated, late, or with values left out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 
@@ -19,6 +19,7 @@ from spark_jobs.ordering import changes, memory
 from spark_jobs.ordering.changes import KEY, STORED_AT, key_of
 from spark_jobs.ordering.memory import LATE, Truncates, is_mark, isnt_behind, rank
 from spark_jobs.ordering.orderer import OrderedChanges, Orderer
+from spark_jobs.ordering.read_again import differences
 from spark_jobs.sources.batches import Batch
 from spark_jobs.sources.postgres.first_load import LoadBatch
 from spark_jobs.table.commits import Checkpoint
@@ -116,15 +117,14 @@ class LoggedEvents(Orderer):
     """Gives events their places, drops those with a newer known state, and fills in TOAST placeholders."""
 
     remembers_deletes = True
+    _differences: DataFrame | None = None
 
     def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> OrderedChanges:
         """Return the events with TOAST placeholders replaced, and those without a known value."""
         summary, ordering = decoded.summary, self._settings.ordering_field
         events = changes.with_key(decoded.events, self._settings.key_fields)
         if isinstance(batch, LoadBatch):
-            has_all = F.size("placeholders") == 0
-            lacking = _without_a_value(events.filter(~has_all)) if summary.placeholders else None
-            return OrderedChanges(events.filter(has_all), lacking, summary, fresh=True, whole_keys=decoded.whole_keys)
+            return self._loaded(batch, events, decoded)
         truncates = BatchTruncates(self._settings.truncate, progress.truncates, summary)
         if summary.snapshot_rows:
             events, behind, emptied = truncates.places(events)
@@ -152,6 +152,24 @@ class LoggedEvents(Orderer):
             events = changes.with_moved(events, stored, list(types))
         restored, lacking = changes.restore_placeholders(events, stored, list(types), ordering=ordering)
         return OrderedChanges(restored, _without_a_value(lacking), summary, notes=notes)
+
+    def release(self) -> None:
+        if self._differences is not None:
+            self._differences.unpersist()
+            self._differences = None
+
+    def _loaded(self, batch: LoadBatch, events: DataFrame, decoded: DecodedBatch) -> OrderedChanges:
+        summary, has_all = decoded.summary, F.size("placeholders") == 0
+        lacking = _without_a_value(events.filter(~has_all)) if summary.placeholders else None
+        # A row that doesn't fit is in the source, too, but its key isn't known.
+        found = differences(events, self._stored_rows, self._decoder.columns, batch, complete=not summary.bad)
+        if found is None:
+            return OrderedChanges(events.filter(has_all), lacking, summary, fresh=True, whole_keys=decoded.whole_keys)
+        self._differences = found.persist()
+        gone = found.filter("deleted").count()
+        note = f"{summary.bad} rows don't fit, so rows that the source no longer has stay"
+        notes = (note,) if summary.bad else ()
+        return OrderedChanges(found.filter(has_all), lacking, replace(summary, deletes=gone), notes=notes)
 
     def _without_passed(self, events: DataFrame) -> DataFrame:
         """Drop late events that aren't newer than their rows: an event with its row's position is a repeated one.

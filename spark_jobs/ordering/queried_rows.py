@@ -32,7 +32,7 @@ from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.table_settings import TableSettings
 from spark_jobs.ordering import changes
-from spark_jobs.ordering.changes import KEY, STORED_AT, comparison_form, filled
+from spark_jobs.ordering.changes import KEY, STORED_AT, filled, is_same
 from spark_jobs.ordering.orderer import OrderedChanges, Orderer
 from spark_jobs.sources.batches import Batch
 from spark_jobs.sources.postgres.batch import JdbcBatch
@@ -111,7 +111,7 @@ class QueriedRows(Orderer):
         stored = stored.select(KEY, STORED_AT, values.alias(_STORED))
         if batch.is_small:
             stored = stored.join(F.broadcast(events.select(KEY)), KEY, "left_semi")
-        same = [_is_same(column) for column in columns]
+        same = [is_same(column, _STORED, "row") for column in columns]
         # The table has no source values for columns that a query computes.
         is_same = reduce(lambda one, other: one & other, same) if self._stored_rows.passed_on is None else F.lit(False)
         is_there = F.col(STORED_AT).isNotNull()
@@ -222,11 +222,6 @@ def _with_operation(events: DataFrame, operation: Expression) -> DataFrame:
     row = events.schema["row"].dataType
     has_operation = isinstance(row, T.StructType) and OPERATION in row.names
     return events.withColumn("row", F.col("row").withField(OPERATION, operation)) if has_operation else events
-
-
-def _is_same(column: Column) -> Expression:
-    stored, now = (comparison_form(F.col(row)[column.name], column.stored) for row in (_STORED, "row"))
-    return stored.eqNullSafe(now)
 
 
 def _deletes(gone: DataFrame, events: DataFrame, settings: TableSettings, batch: JdbcBatch) -> DataFrame:

@@ -23,7 +23,6 @@ from spark_jobs.sources.postgres.snapshot import Snapshot, read_snapshot
 PREFIX = keys.PROGRESS_PREFIX
 SOURCE_KEY = keys.PROGRESS
 RESET_KEY = f"{PREFIX}.reset_key"
-IGNORE_KEY = f"{PREFIX}.ignore_key"
 # The whole register of deletes, or a commit's own deletes, which extend the earlier commits' register; tables have used
 # these names since the first version.
 DELETES_KEY = f"{PREFIX}.tombstones"
@@ -69,7 +68,7 @@ class Checkpoint:
 
     def to_metadata(self) -> dict[str, str]:
         """Return a commit's metadata entries, without empty values, which Hudi doesn't store."""
-        entries = {SOURCE_KEY: self.source, RESET_KEY: self.reset, IGNORE_KEY: self.ignored}
+        entries = {SOURCE_KEY: self.source, RESET_KEY: self.reset, keys.IGNORED: self.ignored}
         if self.since_full:
             entries[ADDED_DELETES_KEY] = memory.encode(self.added)
         elif self.deleted:
@@ -100,7 +99,7 @@ def from_commits(commits: Iterable[Mapping[str, str]]) -> Checkpoint:
     return Checkpoint(
         source=newest.get(SOURCE_KEY),
         reset=newest.get(RESET_KEY),
-        ignored=newest.get(IGNORE_KEY),
+        ignored=newest.get(keys.IGNORED),
         deleted=register,
         columns=added_columns.decode(newest.get(keys.ADDED_COLUMNS)),
         # If its beginning is missing, the register is written whole again.

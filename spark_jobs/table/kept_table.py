@@ -3,7 +3,7 @@
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
@@ -22,7 +22,10 @@ from spark_jobs.table.hudi_table import Commit, HudiTable
 
 @dataclass(frozen=True, kw_only=True)
 class SharedParts:
-    """What a table's job shares with others, or outlives it. Each commit is made in one of `turns`."""
+    """What a table's job shares with others, or outlives it. Each commit is made in one of `turns`.
+
+    `loads` is told how far a first load is, in one line.
+    """
 
     log: Log
     stop: threading.Event = field(default_factory=threading.Event)
@@ -30,6 +33,7 @@ class SharedParts:
     turns: Turns = field(default_factory=lambda: Turns(1))
     listing: SharedListing = field(default_factory=lambda: SharedListing(max_age_seconds=0))
     databases: Databases | None = None
+    loads: Callable[[str], None] = lambda _progress: None
 
 
 class KeptTable(ABC):
@@ -61,6 +65,11 @@ class KeptTable(ABC):
     def looked_ms(self) -> int | None:
         """Start of the last look at all rows that the table has completely; None unless the source is a database."""
         return None
+
+    @property
+    def awaits_load(self) -> bool:
+        """Whether its first rows are yet to be read from the database."""
+        return False
 
     def load(self) -> None:
         """Read where the table stands, at the start and after a failure; JobError if it can't be written to."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from contract.table_states import FAILING, RUNNING, line, parse
+from contract.table_states import FAILING, LOADING, RUNNING, line, parse
 
 
 @pytest.mark.parametrize(
@@ -10,6 +10,7 @@ from contract.table_states import FAILING, RUNNING, line, parse
     [
         ("shop.orders", RUNNING, None),
         ("shop.orders", FAILING, None),
+        ("shop.orders", LOADING, "1,200 of about 3,000 rows read, 600 rows/s, 3 s of reading left"),
         ("shop.orders", FAILING, "s3://b/x.avsc: no such file, state=odd reason=none"),
     ],
 )

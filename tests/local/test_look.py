@@ -90,7 +90,7 @@ def test_the_last_whole_line_on_each_table_counts(processes: Processes) -> None:
     say(processes, "table=l.a state=failing reason=no such")
     assert states.read() == {"l.a": starting, "l.b": starting}
     say(processes, " file\ntable=l.b state=running\n")
-    failing = TableState(state=FAILING, reason="no such file")
+    failing = TableState(state=FAILING, detail="no such file")
     assert states.read() == {"l.a": failing, "l.b": TableState(state=RUNNING)}
 
 

@@ -101,6 +101,28 @@ def test_without_continuous_it_ends_when_nothing_is_left() -> None:
     assert script.outcomes == [REPORT]
 
 
+def test_a_table_whose_first_rows_are_awaited_is_neither_running_nor_idle(capsys: pytest.CaptureFixture[str]) -> None:
+    class Waits(Script):
+        @property
+        def awaits_load(self) -> bool:
+            return bool(self.outcomes)
+
+        def run_batch(self) -> CommitReport | None:
+            loop.status.loads("waits for the connector")
+            return super().run_batch()
+
+    stop, told = threading.Event(), Told()
+    shared = SharedParts(stop=stop, log=lambda _: None, metrics=told)
+    loop = loop_of(Waits(stop, None, None, REPORT), shared, continuous=True)
+    loop.run()
+    states = [line for line in capsys.readouterr().out.splitlines() if "state=" in line]
+    assert [line.partition("state=")[2] for line in states] == [
+        "starting",
+        "loading progress=waits for the connector",
+        "running",
+    ]
+
+
 def test_failures_are_tried_again_from_the_tables_own_progress() -> None:
     script, told, log = run(OSError("refused"), OSError("refused"), REPORT, None)
     assert script.loads == 3

@@ -30,17 +30,20 @@ _STREAMS = """SELECT (EXISTS (SELECT FROM pg_replication_slots
     WHERE slot_name = {slot} AND database = current_database() AND confirmed_flush_lsn IS NOT NULL)
     AND EXISTS (SELECT FROM pg_publication_tables
     WHERE pubname = {publication} AND schemaname = {schema} AND tablename = {table}))::text"""
-# The relations that hold the rows: name, bytes, estimated rows, and whether the role may read it by itself.
+# The relations that hold the rows: name, bytes, rows as the planner estimates them, and whether the role may read it by
+# itself.
 _HOLDERS = """SELECT json_agg(json_build_array(n.nspname, c.relname, pg_relation_size(c.oid),
-    greatest(c.reltuples, 0)::bigint, has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))
-    ORDER BY c.oid)::text
+    coalesce(greatest(c.reltuples, 0) / nullif(c.relpages, 0) * pg_relation_size(c.oid) / 8192, 0)::bigint,
+    has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')) ORDER BY c.oid)::text
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid IN (
         SELECT t.oid FROM pg_class t JOIN pg_namespace s ON s.oid = t.relnamespace
         WHERE s.nspname = {schema} AND t.relname = {table} AND t.relkind = 'r'
         UNION ALL SELECT l.relid FROM pg_class t JOIN pg_namespace s ON s.oid = t.relnamespace
         CROSS JOIN LATERAL pg_partition_tree(t.oid) AS l
         WHERE s.nspname = {schema} AND t.relname = {table} AND t.relkind = 'p' AND l.isleaf)"""
-
+# Rows per page of one that was never analysed, from its first ones; a scan may begin anywhere.
+_DENSITY = """SELECT (count(*) / (max(page) - min(page) + 1))::text
+    FROM (SELECT (ctid::text::point)[0] AS page FROM ONLY {name} LIMIT 2000) AS first"""
 # The same relations with their present files, whatever the transaction's snapshot: functions aren't bound to it.
 _FILES = """SELECT json_agg(json_build_array(f.relid::oid::bigint, pg_relation_filenode(f.relid)::bigint)
     ORDER BY f.relid)::text FROM (
@@ -132,16 +135,23 @@ class FirstLoad:
     """Reads one table's rows; each look has its own snapshot."""
 
     def __init__(
-        self, spark: SparkSession, settings: FirstLoadSettings, database: Database, key: Sequence[str], *, log: Log
+        self,
+        spark: SparkSession,
+        settings: FirstLoadSettings,
+        database: Database,
+        key: Sequence[str],
+        *,
+        log: Log,
+        say: Callable[[str], None],
     ) -> None:
-        """`key` are the key's columns by the source's names."""
+        """`key` are the key's columns by the source's names; `say` is told what the load waits for."""
         self._spark = spark
         self._settings = settings
         self._database = database
         self._key = tuple(key)
         self._log = log
+        self._say = say
         self._open: Look | None = None
-        self._waits = False
         self._names = {"schema": literal(settings.jdbc.schema), "table": literal(settings.jdbc.table)}
         self._reader: tuple[int, int] | None = None
 
@@ -167,25 +177,29 @@ class FirstLoad:
         self.reset()
         settings, jdbc = self._settings, self._settings.jdbc
         streams = _STREAMS.format(slot=literal(settings.slot), publication=literal(settings.publication), **self._names)
-        if self._asked(streams) != "true" or not self._is_past_snapshot():
-            if not self._waits:
-                self._log(f"{jdbc.name}: its rows are read once slot {settings.slot} streams {settings.publication}")
-            self._waits = True
+        if self._asked(streams) != "true":
+            self._say(f"waits until slot {settings.slot} streams publication {settings.publication} with {jdbc.name}")
+            return None
+        if not self._is_past_snapshot():
+            self._say(f"waits until the connector of slot {settings.slot} has read its tables, and stored where it is")
             return None
         table = f"{quoted(jdbc.schema)}.{quoted(jdbc.table)}"
         files = _FILES.format(name=literal(table))
         holders, before = self._holders(), self._asked(files)
+        size, rows = sum(one.size for one in holders), sum(one.rows for one in holders)
+        if size > SMALL_BYTES and not rows:
+            rows = self._sampled(max(holders, key=lambda one: one.size), size)
+        self._say("waits for a snapshot: the transactions that run now have to end")
         self._open, snapshot = look, _ = snapshot_look(self._database)
         control = read_control(look, jdbc, IDENTITIES[-1])
         relation = described(look, control, jdbc, self._key, self._log)
         if control.kind != "p":  # tables that inherit from it have their own events
             relation, table = replace(relation, part=f"ONLY {relation.source}"), f"ONLY {table}"
-        size, rows = sum(one.size for one in holders), sum(one.rows for one in holders)
         if size <= SMALL_BYTES or not all(one.readable for one in holders):
             parts = [(relation.source, ALL)]
         else:
             parts = [part for one in holders for part in one.parts()]
-        self._log(f"{jdbc.name}: about {rows} rows are read from the database, in {len(parts)} parts")
+        self._say("waits for its turn to be read")
         message = literal(f"{jdbc.name} was truncated or rewritten while it was read")
         check = _UNCHANGED.format(files=files, before=literal(before or ""), message=message)
         return LoadBatch(
@@ -207,6 +221,12 @@ class FirstLoad:
         if self._open is not None:
             self._open.close()
             self._open = None
+
+    def _sampled(self, largest: _Holder, size: int) -> int:
+        if not largest.readable:
+            return 0
+        density = self._asked(_DENSITY.format(name=f"{quoted(largest.schema)}.{quoted(largest.name)}"))
+        return round(float(density or 0) * size / 8192)
 
     def _holders(self) -> list[_Holder]:
         names = ("schema", "name", "size", "rows", "readable")

@@ -6,11 +6,14 @@ from typing import Any
 import pytest
 
 from contract.states import CATALOGUE, JOB, LAKE, LANDING, SLOT, SOURCE, STAGES, TOPIC, Word
+from contract.table_states import LOADING
 from local.dashboard import texts
 from local.dashboard.changes import Change
+from local.platform.job import TableState
 from local.problem import Problem
 from local.state.history import Failure
 from local.state.stages import Stage
+from local.state.tables import TableStatus
 from tests.local.dashboard.pictures import AT, SCRIPT, TABLE, picture
 
 ALL = tuple(Stage(name=name) for name in STAGES)
@@ -44,6 +47,14 @@ def test_the_broken_stage_says_what_is_wrong_and_what_to_do() -> None:
     wrong = Problem(part="sink", what="is dead", reason="killed", remedy="`./lake up` starts it again")
     (landing, *_) = texts.stages(picture(problems=(wrong,)))
     assert landing == (LANDING, Word.FAILING, "1.2 s behind, 2 events", ("sink is dead", "killed", wrong.remedy))
+
+
+def test_the_jobs_stage_says_which_tables_are_being_loaded() -> None:
+    reads = [TableState(state=LOADING, detail=f"{rows} of about 7 rows read") for rows in range(6)]
+    tables = tuple(TableStatus(name=f"t{rows}", state=state) for rows, state in enumerate(reads))
+    (_, job, *_) = texts.stages(picture(tables=tables))
+    said = [f"t{rows}: {rows} of about 7 rows read" for rows in range(4)]
+    assert job == (JOB, Word.MOVING, "0.0 s behind", (*said, "next offset 7", "2 more tables are loaded"))
 
 
 def test_numbers_are_where_they_belong() -> None:

@@ -39,10 +39,15 @@ def test_a_step_runs_after_those_that_it_needs_and_alongside_the_others() -> Non
     with Startup(threading.Event(), log.append).finished() as startup:
         first = startup.run("first", lambda: f"{together.wait() is not None}")
         startup.run("alongside", lambda: f"{together.wait() is not None}")
-        startup.run("after", lambda: "done", after=[first])
+
+        def note() -> str:
+            startup.noted("after")("7 of 9")
+            return "done"
+
+        startup.run("after", note, after=[first])
     order = [(step.name, step.state) for step in log]
     assert order.index(("first", StepState.DONE)) < order.index(("after", StepState.STARTED))
-    assert [step.note for step in log if step.name == "after"] == ["", "done"]
+    assert [step.note for step in log if step.name == "after"] == ["", "7 of 9", "done"]
 
 
 @pytest.mark.parametrize("alone", [False, True])

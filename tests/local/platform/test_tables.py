@@ -1,85 +1,138 @@
 """Tables that the job or the source connector fails at, without the services."""
 
 import json
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
+from unittest.mock import Mock
 
 import pytest
 
-from contract.table_states import FAILING, RUNNING
+from contract.table_states import FAILING, LOADING
 from db.connecting import LoadError
 from local.errors import FailingTablesError
-from local.look.lake import Lake
+from local.look.lake import Lake, LakeError
+from local.platform.arriving import ENOUGH_S, PATIENCE_S, Arriving
 from local.platform.connectors import Connectors, SetAside
 from local.platform.job import TableState
-from local.platform.pipeline import PATIENCE_S
 from local.problem import failing
 from local.sink.settings import HELD, Held, write_held
 from plugins.source.captured import INCLUDED_TABLES, shown
 from plugins.source.failures import Failure
+from spark_jobs.options.keys import PROGRESS
 from tests.local.platform.built import moving, services
 from tests.local.platform.test_pipeline import connectors
 
 FIRST, SECOND = "public.address", "public.city"
 LATER = PATIENCE_S - 1
+END = 200
+ALL, SOME = {"watermarks": {"t": "0/199_1_2.json"}}, {"watermarks": {"t": "0/49_1_2.json"}}
+READS = TableState(state=LOADING, detail="1,200 of about 3,000 rows read")
+FAILS = TableState(state=FAILING, detail="no such file")
+GOES_ON = "; the load goes on: `./lake status` shows it"
 
 
 @pytest.mark.parametrize(
     ("looks", "outcome"),
     [
-        # At each look: the time, the tables in the lake, and those that the job fails at.
-        pytest.param([(0, {FIRST}, set())], SECOND, id="a table that isn't there is waited for"),
-        pytest.param([(0, {FIRST}, set()), (1, {FIRST, SECOND}, set())], True, id="until all are there"),
-        pytest.param([(0, set(), {FIRST}), (2 * PATIENCE_S, set(), {FIRST})], f"{FIRST}, {SECOND}", id="the other"),
+        # At each look: the time, the tables in the lake with their progress, and those that the job fails at.
+        pytest.param([(0, {FIRST: ALL}, set())], [SECOND], id="a table that isn't there is waited for"),
+        pytest.param([(0, {FIRST: ALL}, set()), (2, {FIRST: ALL, SECOND: ALL}, set())], "", id="until all are there"),
+        pytest.param([(0, {FIRST: ALL, SECOND: SOME}, set())], [SECOND], id="with all that has landed"),
         pytest.param(
-            [(0, set(), {FIRST}), (90, {SECOND}, {FIRST}), (90 + PATIENCE_S, {SECOND}, {FIRST})], {FIRST}, id="fails"
+            [(0, {FIRST: ALL, SECOND: {}}, set()), (ENOUGH_S, {FIRST: ALL, SECOND: SOME}, set())],
+            f"250 of 400 events{GOES_ON}",
+            id="what still moves after a while goes on",
         ),
-        pytest.param([(0, set(), {FIRST, SECOND}), (PATIENCE_S, set(), {FIRST, SECOND})], {FIRST, SECOND}, id="both"),
         pytest.param(
-            [(0, {SECOND}, {FIRST}), (LATER, {SECOND}, set()), (LATER, {SECOND}, {FIRST}), (30, {SECOND}, {FIRST})],
-            FIRST,
+            [(0, {FIRST: ALL, SECOND: SOME}, set()), (ENOUGH_S, {FIRST: ALL, SECOND: SOME}, set())],
+            [SECOND],
+            id="what doesn't move is waited for",
+        ),
+        pytest.param([(0, {}, {FIRST}), (2 * PATIENCE_S, {}, {FIRST})], [FIRST, SECOND], id="the other"),
+        pytest.param(
+            [(0, {}, {FIRST}), (90, {SECOND: ALL}, {FIRST}), (90 + PATIENCE_S, {SECOND: ALL}, {FIRST})],
+            {FIRST},
+            id="fails",
+        ),
+        pytest.param([(0, {}, {FIRST, SECOND}), (PATIENCE_S, {}, {FIRST, SECOND})], {FIRST, SECOND}, id="both"),
+        pytest.param(
+            [
+                (0, {SECOND: ALL}, {FIRST}),
+                (LATER, {SECOND: ALL}, set()),
+                (LATER, {SECOND: ALL}, {FIRST}),
+                (30, {SECOND: ALL}, {FIRST}),
+            ],
+            [FIRST],
             id="its time begins again after an attempt that works",
         ),
     ],
 )
-def test_tables_are_waited_for_and_failing_ones_named_once_only_they_are_left(
-    looks: list[tuple[float, set[str], set[str]]],
-    outcome: str | set[str] | bool,
+def test_new_tables_are_waited_for_and_failing_ones_named_once_only_they_are_left(
+    looks: list[tuple[float, dict[str, Any], set[str]]],
+    outcome: list[str] | set[str] | str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`outcome`: True, what is still waited for, or the tables that are named as failing."""
-    found = services(tmp_path, "pagila")
-    two, pipeline = found.tables[:2], moving(found)
-    ends: list[bool | str] = []
+    """`outcome`: what is still waited for, the tables that are named as failing, or the note at the end."""
+    two, there = services(tmp_path, "pagila").tables[:2], dict[str, Any]()
 
-    def wait(_what: str, reached: Callable[[], bool], *, service: str, missing: Callable[[], str]) -> None:
-        assert service == "job"
-        for now, there, fails in looks:
-            states = {
-                table.job_name: TableState(state=FAILING if table.name in fails else RUNNING, reason="no such file")
-                for table in two
-            }
-            monkeypatch.setattr(pipeline, "table_states", lambda states=states: states)
-            monkeypatch.setattr("local.platform.pipeline.time.monotonic", lambda now=now: now)
-            monkeypatch.setattr(
-                found.aws, "tables", lambda _, there=there: {t.lake_name for t in two if t.name in there}
-            )
-            ends.append(reached() or missing())
+    def newest(lake: Lake) -> tuple[str, dict[str, str]]:
+        [name] = [table.name for table in two if table.lake == lake]
+        if name not in there:
+            raise LakeError("no table yet")
+        return "20261127000000000", {PROGRESS: json.dumps(there[name])}
 
-    monkeypatch.setattr(pipeline, "_wait", wait)
-    monkeypatch.setattr(pipeline, "awaited", lambda: list(two))
-    monkeypatch.setattr(Lake, "exists", lambda _self: True)
+    s3: Any = Mock(**{"list_objects_v2.return_value": {"Contents": [{"Key": "0/250_1_2.json"}]}})
+    monkeypatch.setattr(Lake, "newest_of_job", newest)
+    monkeypatch.setattr(Lake, "exists", lambda _self: False)
+    arriving, over = Arriving(two, {table.topic.name: END for table in two}, s3), False
+
+    def look_at_all() -> None:
+        nonlocal over
+        for now, found, fails in looks:
+            there.clear()
+            there.update(found)
+            monkeypatch.setattr("local.platform.arriving.time.monotonic", lambda now=now: now)
+            states = {table.job_name: FAILS for table in two if table.name in fails}
+            over = arriving.is_over({table.lake_name for table in two}, states, lambda _progress: None)
+
+    monkeypatch.setattr("local.platform.arriving.time.monotonic", lambda: 0)
+    arriving._began = arriving._moved = 0
     if isinstance(outcome, set):
         with pytest.raises(FailingTablesError) as said:
-            pipeline.wait_lake()
+            look_at_all()
         line, *tables = str(said.value).splitlines()
         assert line.startswith(f"{len(outcome)} of 2 tables aren't in the lake: the job fails at them, and tries again")
         assert tables == [f"    {failing(name, 'no such file')}" for name in sorted(outcome)]
-    else:
-        pipeline.wait_lake()
-        assert ends[-1] == outcome
+        return
+    look_at_all()
+    assert over is isinstance(outcome, str)
+    assert (arriving.note() if over else [table.name for table in arriving.left]) == outcome
+
+
+@pytest.mark.parametrize(
+    ("first_load", "was_there", "progress", "note"),
+    [
+        ("direct", False, f"{FIRST}: 1,200 of about 3,000 rows read, and 1 more", None),
+        # After a restart, what is on its way isn't waited for.
+        ("connector", True, "", f"100 of 400 events{GOES_ON}"),
+    ],
+)
+def test_what_is_on_its_way_is_told(
+    first_load: str, was_there: bool, progress: str, note: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two = [
+        replace(table, entry=table.entry.model_copy(update={"first_load": first_load}))
+        for table in services(tmp_path, "pagila").tables[:2]
+    ]
+    s3: Any = Mock(**{"list_objects_v2.return_value": {"Contents": [{"Key": "0/250_1_2.json"}]}})
+    monkeypatch.setattr(Lake, "exists", lambda _self: was_there)
+    monkeypatch.setattr(Lake, "newest_of_job", lambda _self: ("20261127000000000", {PROGRESS: json.dumps(SOME)}))
+    arriving, said = Arriving(two, {table.topic.name: END for table in two}, s3), [""]
+    over = arriving.is_over({t.lake_name for t in two}, {t.job_name: READS for t in two}, said.append)
+    assert (over, said[-1]) == (was_there, progress)
+    assert note is None or arriving.note() == note
 
 
 TABLES = ("address", "city", "country", "customer", "rental")

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from contract.states import Word
-from contract.table_states import FAILING, RUNNING, STARTING
+from contract.table_states import FAILING, LOADING, RUNNING, STARTING
 from local.files import LEAST_FREE_BYTES
 from local.platform.job import TableState
 from local.platform.services import HISTORY
@@ -17,7 +17,7 @@ from local.platform.supervisor import Restarts
 from local.problem import Problem, set_aside
 from local.services.source_database import OutboxQueue, Slot
 from local.state import problems, rows
-from local.state.collect import PipelineState, _unproven
+from local.state.collect import PipelineState, _has_not_begun, _unproven
 from local.state.history import instant_time
 from local.state.quarantine import Quarantined, QuarantinedLine
 from local.state.services import SETS_PASSWORD, ServiceStatus
@@ -25,6 +25,7 @@ from local.state.show_status import print_status
 from local.state.stages import Stage, Stages
 from local.state.tables import QUERIED, DataStatus, TableStatus
 from local.state.word import State
+from tests.local.platform.built import services
 
 LOGS = Path("logs")
 ROOT = Path(__file__).parents[3]
@@ -117,7 +118,7 @@ def test_what_is_wrong_is_told_with_its_reason_and_what_to_do(found: Iterator[Pr
 
 
 ALARMS = "docs/aws/alarms.md"
-FAILS = TableState(state=FAILING, reason="b.avsc: no such file")
+FAILS = TableState(state=FAILING, detail="b.avsc: no such file")
 KEPT = f"the job tries again and its changes are kept; {ALARMS}#table-failing says what to do (see logs/job.log)"
 
 
@@ -148,7 +149,8 @@ def test_a_table_is_named_with_what_to_do(table: TableStatus, line: str | None) 
 
 
 @pytest.mark.parametrize(
-    ("states", "unproven"), [((), {"job"}), ((STARTING,), {"job"}), ((STARTING, RUNNING), set()), ((FAILING,), set())]
+    ("states", "unproven"),
+    [((), {"job"}), ((STARTING, LOADING), {"job"}), ((STARTING, RUNNING), set()), ((FAILING,), set())],
 )
 def test_a_restarted_job_has_proven_itself_once_a_table_works_or_says_why_not(
     states: tuple[str, ...], unproven: set[str]
@@ -201,6 +203,24 @@ def test_the_status_begins_with_the_word_and_leaves_out_what_is_unknown() -> Non
     assert ["source", "0/10,", "829", "rows", "12.4", "s", "3"] in cells
     assert ["landing", "next", "offset", "830", "0.0", "s", "1"] in cells
     assert ["table", "kind", "topic", "landed"] in cells
+
+
+def test_a_status_has_a_line_for_each_table_that_is_being_loaded() -> None:
+    waits, reads = "waits for its turn to be read", "1,200 of about 3,000 rows read"
+    tables = [TableStatus(name=n, state=TableState(state=LOADING, detail=d)) for n, d in (("a", waits), ("b", reads))]
+    data = DataStatus(tables=(*tables, TableStatus(name="c", state=TableState(state=RUNNING))))
+    assert data.loads == [f"b: {reads}", f"a: {waits}"]
+    assert printed(data)[-2:] == data.loads
+
+
+@pytest.mark.parametrize(
+    ("first_load", "said", "told"),
+    [("direct", None, True), ("direct", STARTING, True), ("direct", FAILING, False), ("connector", STARTING, False)],
+)
+def test_a_load_that_has_not_begun_is_told(first_load: str, said: str | None, *, told: bool, tmp_path: Path) -> None:
+    table = services(tmp_path, "pagila").tables[0]
+    table = replace(table, entry=table.entry.model_copy(update={"first_load": first_load}))
+    assert _has_not_begun(table, TableState(state=said) if said else None) is told
 
 
 def test_a_status_shows_whole_names_and_the_tables_that_are_made_of_others() -> None:

@@ -183,6 +183,13 @@ def state(alive: Alive | None = WELL, problems: tuple[Problem, ...] | None = (),
         (state(Alive(), None), Word.DOWN, "the platform is down: `./lake up` starts it"),
         (state(), Word.UP_TO_DATE, "all that was committed is in the lake"),
         (state(WELL, (), stage(lag_s=1, lag_events=2)), Word.MOVING, "2 events on their way"),
+        (state(loads=["a: 7 rows read"]), Word.MOVING, "a: 7 rows read"),
+        (
+            state(WELL, (), stage(lag_events=2), loads=["a: 7 rows read", "b", "c"]),
+            Word.MOVING,
+            "a: 7 rows read (and 2 more)",
+        ),
+        (state(WELL, (DEAD,), loads=["a: 7 rows read"]), Word.FAILING, str(DEAD)),
         (
             state(WELL, (), stage(lag_events=2), stage("lake", lag_s=3, lag_events=5)),
             Word.MOVING,

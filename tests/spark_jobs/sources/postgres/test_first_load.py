@@ -1,9 +1,10 @@
 """A captured table's rows come from the database at first, and its events go on from there: nothing is lost."""
 
 import itertools
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,7 +14,9 @@ from pyspark.sql import SparkSession
 
 from contract.events import ADDED_TYPES, PLACEHOLDER
 from local.services.postgres import ConnectionParameters
+from spark_jobs.ingest import Ingest
 from spark_jobs.options import keys
+from spark_jobs.runtime import row_progress
 from spark_jobs.sources.postgres import first_load
 from spark_jobs.sources.postgres.snapshot import snapshot_look
 from tests import cases
@@ -21,6 +24,7 @@ from tests.conftest import ask, execute
 from tests.spark_jobs.events import TOPIC, as_lines
 from tests.spark_jobs.sources.postgres import written_log
 from tests.spark_jobs.sources.postgres.conftest import Queried
+from tests.spark_jobs.sources.postgres.test_bulk_loads import UNBUCKETED
 
 pytestmark = pytest.mark.integration
 
@@ -191,6 +195,98 @@ def test_a_load_waits_until_a_connector_with_a_snapshot_of_its_own_would_go_on_w
     assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
 
 
+AGAIN = ("--ignore-checkpoint", "again")
+FOLDERS = {**UNBUCKETED, "hoodie.datasource.write.partitionpath.field": "v", keys.KEY_GENERATOR: ""}
+
+
+@pytest.mark.parametrize(
+    ("kind", "extra", "moved"),
+    [
+        pytest.param("COPY_ON_WRITE", {}, 0, id="copy-on-write"),
+        pytest.param("MERGE_ON_READ", {}, 0, id="merge-on-read"),
+        pytest.param("COPY_ON_WRITE", FOLDERS, 2, id="folders"),
+    ],
+)
+def test_a_table_that_is_read_again_is_the_sources(
+    loaded: Loaded, kind: str, extra: dict[str, str], moved: int
+) -> None:
+    """Whatever became of its events: here those of some changes are lost, and others land only afterwards.
+
+    `moved`: rows that get into another folder, where Hudi counts a delete.
+    """
+    loaded.extra, loaded.arguments = extra, ("--table-type", kind)
+    loaded.run()
+    loaded.execute(
+        "DELETE FROM w WHERE id < 3; UPDATE w SET v = -1 WHERE id = 5", "INSERT INTO w VALUES (50, 1, 'new')"
+    )
+    assert len([*written_log.changes(loaded.parameters)]) == 4
+    loaded.execute("UPDATE w SET v = -2 WHERE id = 6; INSERT INTO w VALUES (60, 1, 'new'); DELETE FROM w WHERE id = 9")
+    # A position that the source's log, restored since, doesn't have any more.
+    loaded.put([_event(written_log.Change(1, 10**15, 8, {"v": "-9", "large": "lost"}))])
+    loaded.run()
+    loaded.arguments = ("--table-type", kind, *AGAIN)
+    job = loaded.job()
+    assert job.awaits_load
+    [report] = loaded.run(job)
+    there = written_log.rows(loaded.parameters)
+    assert (report.events, report.upserts, report.deletes, report.quarantined) == (
+        len(there),
+        5,
+        3 + moved + moved // 2,
+        0,
+    )
+    assert in_the_lake(loaded) == there
+    # Its request counts once; the events that it contains are passed over, and later ones win.
+    loaded.execute(
+        "UPDATE w SET v = -3 WHERE id IN (5, 7); DELETE FROM w WHERE id = 50; INSERT INTO w VALUES (1, 1, 'x')"
+    )
+    loaded.land()
+    [report] = loaded.run()
+    assert (report.upserts, report.deletes) == (3, 1 + moved)
+    assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
+
+
+def test_a_table_is_read_again_while_it_is_written(loaded: Loaded) -> None:
+    loaded.run()
+    chance = cases.chance()
+    for number in range(3):
+        with written_log.writers(loaded.parameters, chance.randrange(10**9)):
+            time.sleep(0.1)
+            loaded.land()
+            loaded.run()
+            time.sleep(0.1)
+            loaded.arguments = ("--ignore-checkpoint", str(number))
+            job = loaded.job()
+            assert job.run_batch() is not None
+            time.sleep(0.1)
+        loaded.land()
+        loaded.run(job)
+        assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
+
+
+@pytest.mark.parametrize(
+    ("change", "upserts", "kept", "quarantined"),
+    [
+        pytest.param("SELECT 1", 0, set[int](), 0, id="nothing has changed"),
+        # What doesn't fit is in the source.
+        pytest.param(f"{ODD}; UPDATE w SET v = -1 WHERE id = 8", 1, {7}, 1, id="a value that is no value"),
+    ],
+)
+def test_a_table_that_is_read_again_has_a_commit(
+    loaded: Loaded, change: str, upserts: int, kept: set[int], quarantined: int
+) -> None:
+    """It says that the request was met."""
+    loaded.run()
+    before = in_the_lake(loaded)
+    loaded.execute(change)
+    loaded.arguments = AGAIN
+    [report] = loaded.run()
+    assert (report.upserts, report.deletes, report.quarantined) == (upserts, 0, quarantined)
+    there = written_log.rows(loaded.parameters)
+    assert in_the_lake(loaded) == there | {key: before[key] for key in kept}
+    assert not loaded.job().awaits_load
+
+
 def test_rows_that_the_connector_had_read_before_are_passed_over(loaded: Loaded) -> None:
     """They have no transaction, and from an incremental snapshot no position either. Later settings change nothing."""
     stale = {"v": -1, "large": "old", "__deleted": "false", "__op": "r", "__source_ts_ms": 1}
@@ -202,13 +298,47 @@ def test_rows_that_the_connector_had_read_before_are_passed_over(loaded: Loaded)
     assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
 
 
+def told_by(job: Ingest, said: list[str]) -> None:
+    """Have a job tell a test how far its load is."""
+    assert job._first_load is not None
+    job._first_load._say = said.append
+    job._row_progress = replace(job._row_progress, say=said.append)
+
+
+@pytest.mark.parametrize("analysed", [True, False])
+def test_a_load_tells_how_far_it_is(loaded: Loaded, monkeypatch: pytest.MonkeyPatch, *, analysed: bool) -> None:
+    monkeypatch.setattr(first_load, "_BYTES_PER_PART", 1 << 20)
+    monkeypatch.setattr(row_progress, "EVERY_S", 0.02)
+    loaded.execute(
+        "ALTER TABLE w SET (autovacuum_enabled = off)",
+        "INSERT INTO w SELECT i, i, repeat('x', 100) FROM generate_series(21, 50000) AS i",
+        "ANALYZE w" if analysed else "SELECT 1",
+    )
+    said, job = list[str](), loaded.job()
+    told_by(job, said)
+    loaded.run(job)
+    lines = [*dict.fromkeys(said)]
+    assert lines[:2] == [
+        "waits for a snapshot: the transactions that run now have to end",
+        "waits for its turn to be read",
+    ]
+    estimates = {int(found[1].replace(",", "")) for line in lines if (found := re.search(r"of about ([\d,]+)", line))}
+    assert estimates == {50_000} if analysed else 0 < abs(estimates.pop() - 50_000) < 5_000
+    assert any(re.fullmatch(r"[1-9][\d,]* of about .*, [\d,]+ rows/s, \d+ s of reading left", line) for line in lines)
+    assert "50,000 rows read, writing them" in lines
+    assert not job.awaits_load
+
+
 @pytest.mark.parametrize("lacking", [{keys.FIRST_LOAD_SLOT: "none"}, {keys.FIRST_LOAD_PUBLICATION: "none"}])
 def test_a_load_waits_for_the_connector(loaded: Loaded, lacking: dict[str, str]) -> None:
     """What comes after the rows would be lost otherwise."""
     loaded.extra = lacking
-    job = loaded.job()
-    assert (loaded.run(job), loaded.run(job), loaded.commits()) == ([], [], 0)
-    assert [line for line in loaded.log if line.startswith("public.w: its rows are read once slot ")] == loaded.log[-1:]
+    said, job = list[str](), loaded.job()
+    told_by(job, said)
+    assert (loaded.run(job), job.awaits_load, loaded.commits()) == ([], True, 0)
+    [line] = said
+    assert line.startswith("waits until slot ")
+    assert line.endswith("with public.w")
 
 
 @pytest.mark.parametrize("last", [21, 1500])

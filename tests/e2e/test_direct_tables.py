@@ -1,0 +1,65 @@
+"""Tables that the job reads from the database: one is added to a running pipeline, and another is read again."""
+
+import random
+import threading
+import time
+
+import pytest
+
+from local.platform.platform import Platform
+from local.services.postgres import ConnectionParameters
+from tests.conftest import execute
+from tests.e2e.commands import Commands, equal_tables
+from tests.e2e.faults import kill
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
+
+NAME, ROWS = "direct", 30_000
+MAKE = (
+    "CREATE TABLE {0} (id int PRIMARY KEY, note text);"
+    " INSERT INTO {0} SELECT i, 'n' || i FROM generate_series(1, {1}) AS i"
+)
+MAKING = MAKE.format("first", ROWS)
+# Changes that no slot ever sends.
+LOSE_CHANGES = (
+    f"BEGIN; ALTER PUBLICATION cdc_{NAME} DROP TABLE first; UPDATE first SET note = 'lost' WHERE id < 5;"
+    f" DELETE FROM first WHERE id = 7; INSERT INTO first VALUES ({ROWS + 1}, 'lost');"
+    f" ALTER PUBLICATION cdc_{NAME} ADD TABLE first; COMMIT"
+)
+PATIENT = ("--timeout", "240")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _running(make: Commands) -> None:
+    make.pipeline()
+    make.replace("[source]\n", '[source]\nfirst_load = "direct"\n')
+    make.prepare()
+    make.up()
+
+
+def test_a_table_that_is_added_is_read_by_the_job(make: Commands, source: ConnectionParameters) -> None:
+    execute(source, MAKE.format("second", 3_000))
+    make.pipeline("--update")
+    make.prepare()
+    assert "added, and the job reads them: public.second" in make.up()
+    execute(source, "UPDATE second SET note = 'later' WHERE id < 9; DELETE FROM second WHERE id = 9")
+    assert equal_tables(make.reconcile(*PATIENT)) == {"public.first": ROWS, "public.second": 2_999}
+    make.wait_until_status_is_well()
+
+
+def test_a_table_is_read_again_by_the_job_also_after_a_kill(make: Commands, source: ConnectionParameters) -> None:
+    execute(source, LOSE_CHANGES)
+    found = make.reconcile("--table", "public.first", "--timeout", "20", status=1)
+    assert "public.first  differs  1 missing, 1 extra, 4 different" in found
+    said, platform = list[str](), Platform(make.platform)
+    former = platform.pid("job")
+    reading = threading.Thread(target=lambda: said.append(make.resnapshot("--table", "public.first")))
+    reading.start()
+    wait_until(lambda: platform.pid("job") not in (None, former))
+    time.sleep(random.uniform(0, 10))
+    kill(platform, "job")
+    reading.join()
+    assert f"public.first: {ROWS:,} rows read, comparing them" in said[0]
+    assert equal_tables(said[0]) == {"public.first": ROWS}
+    make.wait_until_status_is_well()
