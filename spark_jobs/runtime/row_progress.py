@@ -105,8 +105,7 @@ class RowProgress:
                 found = [counted(stages, pool, each.step) for each in steps]
                 for each, done in zip(steps, found, strict=True):
                     each.note(done, time.monotonic())
-                    has_begun = done if each.step.figure else steps[0].done and not found[0]
-                    said = each if has_begun else said
+                said = steps[-1] if steps[0].done and not found[0] else steps[0]
                 self.say(str(said))
         except Exception as error:  # noqa: BLE001  (a Spark without this API, or one that is stopping)
             self.log(f"how far the load is isn't known: {first_line(error)}")
