@@ -1,9 +1,12 @@
 """Turns lines of text into typed rows, or into a reason why a line doesn't fit: no I/O, no Python functions.
 
 `from_json` alone would lose data silently: it returns null for a value of the wrong type, and ignores anything after a
-line's first JSON value. So the decoder compares every null with the line.
+line's first JSON value. So the decoder writes the values as JSON again, which must be the line, byte for byte: then
+nothing was lost, changed or cut. Other lines are odd, and inspected value by value; few are, once the order of the
+events' fields is known.
 """
 
+import json
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial, reduce
@@ -15,7 +18,6 @@ from pyspark.sql import types as T
 
 from contract import events
 from spark_jobs.decoding import misfits, values, wire
-from spark_jobs.decoding.misfits import CORRUPT
 from spark_jobs.decoding.schema import Column, Encoding
 from spark_jobs.errors import first_line
 from spark_jobs.ordering.changes import is_snapshot_row
@@ -25,8 +27,9 @@ from spark_jobs.runtime.retry import may_be_a_value
 
 # A source's columns: the text, its origin, and what orders two events of equal ordering value.
 LINE_COLUMNS = ("line", "origin", "block", "number", "tie")
-_AS_SENT = (Encoding.PLAIN, Encoding.ANYTHING)
-_STRICT = {"columnNameOfCorruptRecord": CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "true"}
+_UNCHECKED = (Encoding.PLAIN, Encoding.ANYTHING)
+_AS_SENT = (*_UNCHECKED, Encoding.JSON)
+_STRICT = {"columnNameOfCorruptRecord": wire.CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "true"}
 _TRANSACTION = Column(events.TRANSACTION, T.LongType(), T.LongType())
 # The rest of a surrogate pair's escapes, once whole pairs and escaped backslashes are removed.
 _WHOLE_PAIRS = r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -43,7 +46,8 @@ class Decoder:
     reason why a `row` fits no partition, null when it does. `operations`: those that an event may have; `has_marks`:
     some belong to no row (memory.py), and need only their position.
 
-    Events of any connector may carry their transaction's number, which isn't stored.
+    Events of any connector may carry their transaction's number, which isn't stored. `order`: the fields of most events
+    in their order, by default the columns'; lines with others take several times as long.
     """
 
     def __init__(
@@ -58,19 +62,22 @@ class Decoder:
         unusable: Collection[str] = (),
         operations: Sequence[str] = events.OPERATIONS,
         has_marks: bool = False,
+        order: Sequence[str] = (),
     ) -> None:
         known = [column.name for column in columns]
         stored = [column for column in columns if column.encoding is not Encoding.SPECIALS]
         is_declared = any(column.source == events.TRANSACTION for column in stored)
-        sent = stored if is_declared else [*stored, _TRANSACTION]
-        given = F.filter(F.coalesce("_names.others", wire.no_names()), lambda name: F.col("_text")[name].isNotNull())
-        unknown = F.col("_given")
-        kinds = values.by_kind(column for column in sent if column.encoding not in _AS_SENT)
-        bad_values = misfits.bad_values(kinds, takes_specials=len(stored) < len(columns))
+        usual = order or [column.source for column in stored]
+        sent = _in_order(stored if is_declared else [*stored, _TRANSACTION], usual)
+        kinds = values.by_kind(column for column in sent if column.encoding not in _UNCHECKED)
+        is_odd, unknown = ~F.col("_plain"), F.col("_new")
         is_row = ~is_mark() if has_marks else F.lit(True)
+        bad_values = misfits.bad_values(kinds, takes_specials=len(stored) < len(columns))
         reasons = [
-            *(_broken(), _naming("twice", F.col("_names.twice")), misfits.wrong_types(sent), bad_values),
-            *(misfits.changed_numbers(sent, unknown), _missing(required, key, not_of_snapshots, is_row)),
+            F.when(is_odd, F.coalesce(_broken(), _naming("twice", F.col("_names.twice")), misfits.wrong_types(sent))),
+            F.when(misfits.may_be_bad(kinds), bad_values),
+            F.when(is_odd, misfits.changed_numbers(sent, unknown)),
+            _missing(required, key, not_of_snapshots, is_row),
         ]
         if events.OPERATION in known:
             reasons.append(_bad_operation(operations))
@@ -81,32 +88,30 @@ class Decoder:
             reasons.append(_naming("no column can be called", found, then=" "))
         if refusal:
             reasons.append(_naming(refusal, unknown))
-        fits = F.col("reason").isNull()
-        self._parsed, self._with_text = _parsed(sent), _with_text(sent)
-        self._converted = [
-            F.col("*"),
-            given.alias("_given"),
-            F.when(misfits.suspect(sent), misfits.own_text(F.col("line"))).alias("_own"),
-            values.specials(columns).alias("_specials"),
-            *(_stored(kind).alias(f"_stored_{number}") for number, kind in enumerate(kinds)),
+        fits, is_new = F.col("reason").isNull(), F.size("_new") > 0
+        row, converted = _row(columns, kinds)
+        self._steps: list[list[Expression]] = [
+            [*map(F.col, LINE_COLUMNS), _parsed(sent).alias("_wire")],
+            [F.col("*"), _is_plain(sent, usual).alias("_plain")],
+            [F.col("*"), *(F.when(is_odd, found).alias(name) for name, found in _inspected(sent).items()), *converted],
+            [F.col("*"), F.when(is_odd, _unknown()).alias("_new"), row.alias("row")],
+            [
+                *map(F.col, LINE_COLUMNS),
+                (F.trim("line") == "").alias("blank"),
+                F.when(F.trim("line") != "", F.coalesce(*reasons)).alias("reason"),
+                unknown,
+                _placeholders(sent).alias("placeholders"),
+                _is_delete(known).alias("deleted"),
+                F.col("row"),
+                F.expr(wire.sent_path(_TRANSACTION)).cast("long").alias("transaction"),
+            ],
+            [
+                *map(F.col, ("origin", "block", "number", "tie", "blank", "reason", "placeholders", "deleted", "row")),
+                F.col("transaction"),
+                F.when(fits & is_new, unknown).otherwise(wire.no_names()).alias("unknown"),
+                F.when(~fits | (F.size("placeholders") > 0) | is_new, F.col("line")).alias("line"),
+            ],
         ]
-        self._with_row = [F.col("*"), _row(columns, kinds).alias("row")]
-        self._judged = [
-            *map(F.col, LINE_COLUMNS),
-            (F.trim("line") == "").alias("blank"),
-            F.when(F.trim("line") != "", F.coalesce(*reasons)).alias("reason"),
-            F.array_sort(unknown).alias("_new"),
-            _placeholders(sent).alias("placeholders"),
-            _is_delete(known).alias("deleted"),
-            F.col("row"),
-            F.expr(wire.sent_path(_TRANSACTION)).cast("long").alias("transaction"),
-        ]
-        kept = F.when(~fits | (F.size("placeholders") > 0) | (F.size("_new") > 0), F.col("line")).alias("line")
-        unknown_of_fitting = (
-            F.when(fits & (F.size("_new") > 0), F.col("_new")).otherwise(wire.no_names()).alias("unknown")
-        )
-        others = ("origin", "block", "number", "tie", "blank", "reason", "placeholders", "deleted", "row")
-        self._output = [*map(F.col, (*others, "transaction")), unknown_of_fitting, kept]
         self._planned = ReusedPlan(self._decoded)
 
     def __call__(self, lines: DataFrame) -> DataFrame:
@@ -120,54 +125,84 @@ class Decoder:
         return self._planned(lines)
 
     def _decoded(self, lines: DataFrame) -> DataFrame:
-        converted = lines.select(self._parsed).select(self._with_text).select(self._converted)
-        return converted.select(self._with_row).select(self._judged).select(self._output)
+        return reduce(DataFrame.select, self._steps, lines)
 
 
-def _parsed(sent: Sequence[Column]) -> list[Expression]:
-    fields = [*(T.StructField(column.source, column.wire) for column in sent), T.StructField(CORRUPT, T.StringType())]
-    return [
-        *map(F.col, LINE_COLUMNS),
-        values.is_one_json_value(F.col("line")).alias("_whole"),
-        F.from_json("line", T.StructType(fields), _STRICT).alias("_wire"),
-        F.transform(F.array(F.json_object_keys("line")), lambda found: _odd_names(found, sent))[0].alias("_names"),
+def _in_order(columns: Sequence[Column], order: Sequence[str]) -> list[Column]:
+    places = {name: place for place, name in enumerate(order)}
+    return sorted(columns, key=lambda column: places.get(column.source, len(places)))
+
+
+def _parsed(sent: Sequence[Column]) -> Expression:
+    fields = [
+        *(T.StructField(column.source, column.wire) for column in sent),
+        T.StructField(wire.CORRUPT, T.StringType()),
     ]
+    return F.from_json("line", T.StructType(fields), _STRICT)
+
+
+def _is_plain(sent: Sequence[Column], usual: Sequence[str]) -> Expression:
+    """Check that the parsed values, written as JSON, are the line, but for fields that no usual line has."""
+    absent = [column.source for column in sent if column.source not in usual]
+    ending = "".join(f",{json.dumps(name, ensure_ascii=False)}:null" for name in (*absent, wire.CORRUPT))
+    written = F.to_json("_wire", {"ignoreNullFields": "false"})
+    # Nothing but the end can be replaced: it has a name that no text outside of this process has.
+    return F.coalesce(F.replace(written, F.lit(f"{ending}}}"), F.lit("}")) == F.col("line"), F.lit(False))
+
+
+def _inspected(sent: Sequence[Column]) -> dict[str, Expression]:
+    return {
+        "_whole": values.is_one_json_value(F.col("line")),
+        "_names": F.transform(F.array(F.json_object_keys("line")), lambda found: _odd_names(found, sent))[0],
+        "_text": F.from_json("line", "map<string,string>", _STRICT),
+        "_own": misfits.own_text(F.col("line")),
+    }
 
 
 def _odd_names(found: Expression, sent: Sequence[Column]) -> Expression:
-    # Looking for names that the columns lack, and for repeated ones, is slow; most lines have the usual names in order.
-    names = [column.source for column in sent]
-    known = wire.texts(names)
-    is_usual = (found == known) | (found == wire.texts(names[:-1]))
     distinct = F.array_distinct(found)
     twice = F.filter(distinct, lambda name: F.size(F.filter(found, lambda key: key == name)) > 1)
-    others = F.array_except(found, known).alias("others")
-    return F.when(~is_usual, F.struct(others, F.when(F.size(distinct) < F.size(found), twice).alias("twice")))
+    others = F.array_except(found, wire.texts(column.source for column in sent))
+    return F.struct(others.alias("others"), F.when(F.size(distinct) < F.size(found), twice).alias("twice"))
 
 
-def _with_text(sent: Sequence[Column]) -> list[Expression]:
-    needs_text = (F.size("_names.others") > 0) | F.col(f"_wire.`{CORRUPT}`").isNotNull() | misfits.is_large(sent)
-    return [F.col("*"), F.when(needs_text, F.from_json("line", "map<string,string>", _STRICT)).alias("_text")]
+def _unknown() -> Expression:
+    return F.array_sort(F.filter("_names.others", lambda name: F.col("_text")[name].isNotNull()))
 
 
-def _stored(kind: Sequence[Column]) -> Expression:
+def _row(columns: Sequence[Column], kinds: Sequence[Sequence[Column]]) -> tuple[Expression, list[Expression]]:
+    """Return the row, and the converted values that it is made of: an array for each kind with many columns."""
+    found, converted = {column.name: wire.sent_path(column) for column in columns}, [values.specials(columns)]
+    found |= {column.name: "_specials" for column in columns if column.encoding is Encoding.SPECIALS}
+    names = ["_specials"]
+    for number, kind in enumerate(kinds):
+        name = f"_stored_{number}"
+        if kind[0].encoding in _AS_SENT:
+            continue
+        if wire.are_few(kind):
+            found |= {column.name: f"{name}_{place}" for place, column in enumerate(kind)}
+            converted += [values.stored(F.expr(wire.sent_path(column)), column) for column in kind]
+            names += [f"{name}_{place}" for place in range(len(kind))]
+        else:
+            found |= {column.name: f"{name}[{place}]" for place, column in enumerate(kind)}
+            converted.append(_all_stored(kind))
+            names.append(name)
+    row = F.expr(f"struct({', '.join(f'{sql} AS {wire.quoted(name)}' for name, sql in found.items())})")
+    return row, [value.alias(name) for value, name in zip(converted, names, strict=True)]
+
+
+def _all_stored(kind: Sequence[Column]) -> Expression:
     return F.transform(wire.sent(kind), lambda value: values.stored(value, kind[0]))
 
 
-def _row(columns: Sequence[Column], kinds: Sequence[Sequence[Column]]) -> Expression:
-    found = {c.name: "_specials" if c.encoding is Encoding.SPECIALS else wire.sent_path(c) for c in columns}
-    for number, kind in enumerate(kinds):
-        found |= {column.name: f"_stored_{number}[{place}]" for place, column in enumerate(kind)}
-    return F.expr(f"struct({', '.join(f'{sql} AS {wire.quoted(name)}' for name, sql in found.items())})")
-
-
 def _placeholders(columns: Sequence[Column]) -> Expression:
-    found = []
-    for alike in wire.grouped(columns, lambda column: (column.encoding, column.wire)):
-        holds = partial(values.is_placeholder, column=alike[0])
-        if values.has_placeholder(alike[0]):
-            found.append(wire.where(alike, [column.name for column in alike], holds))
-    return wire.in_order(found, [column.name for column in columns])
+    found = [
+        wire.where(alike, [column.name for column in alike], partial(values.is_placeholder, column=alike[0]))
+        for alike in wire.grouped(columns, lambda column: (column.encoding, column.wire))
+        if values.has_placeholder(alike[0])
+    ]
+    names = wire.in_order(found, [column.name for column in columns])
+    return F.when(~F.col("_plain") | values.may_have_placeholder(columns), names).otherwise(wire.no_names())
 
 
 def _broken() -> Expression:
@@ -199,9 +234,10 @@ def _missing(
     if not_of_snapshots in empty:
         empty[not_of_snapshots] &= ~is_snapshot_row()
     empty = {name: condition if name == events.LSN else condition & is_row for name, condition in empty.items()}
-    return wire.listed(
-        "missing: ", F.array_compact(F.array(*(F.when(is_so, F.lit(name)) for name, is_so in empty.items())))
-    )
+    if not empty:
+        return F.lit(None).cast("string")
+    names = F.array_compact(F.array(*(F.when(is_so, F.lit(name)) for name, is_so in empty.items())))
+    return F.when(reduce(operator.or_, empty.values()), wire.listed("missing: ", names))
 
 
 def _bad_operation(operations: Sequence[str]) -> Expression:
