@@ -9,7 +9,8 @@ events' fields is known.
 import json
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial, reduce
+from dataclasses import dataclass
+from functools import cached_property, partial, reduce
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
@@ -27,6 +28,7 @@ from spark_jobs.runtime.retry import may_be_a_value
 
 # A source's columns: the text, its origin, and what orders two events of equal ordering value.
 LINE_COLUMNS = ("line", "origin", "block", "number", "tie")
+_PLACE = ("origin", "block", "number")
 _UNCHECKED = (Encoding.PLAIN, Encoding.ANYTHING)
 _AS_SENT = (*_UNCHECKED, Encoding.JSON)
 _STRICT = {"columnNameOfCorruptRecord": wire.CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "true"}
@@ -36,6 +38,7 @@ _WHOLE_PAIRS = r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}
 _SURROGATE = r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 
 
+@dataclass(frozen=True, eq=False)
 class Decoder:
     """Decodes lines by a table's columns; the expressions are built once, as building takes longer than a batch.
 
@@ -47,72 +50,19 @@ class Decoder:
     some belong to no row (memory.py), and need only their position.
 
     Events of any connector may carry their transaction's number, which isn't stored. `order`: the fields of most events
-    in their order, by default the columns'; lines with others take several times as long.
+    in their order, by default the columns'; other lines are odd.
     """
 
-    def __init__(
-        self,
-        columns: Sequence[Column],
-        *,
-        required: Sequence[str],
-        key: Sequence[str] = (),
-        not_of_snapshots: str | None = None,
-        unplaceable: Callable[[Expression], Expression] | None = None,
-        refusal: str | None = None,
-        unusable: Collection[str] = (),
-        operations: Sequence[str] = events.OPERATIONS,
-        has_marks: bool = False,
-        order: Sequence[str] = (),
-    ) -> None:
-        known = [column.name for column in columns]
-        stored = [column for column in columns if column.encoding is not Encoding.SPECIALS]
-        is_declared = any(column.source == events.TRANSACTION for column in stored)
-        usual = order or [column.source for column in stored]
-        sent = _in_order(stored if is_declared else [*stored, _TRANSACTION], usual)
-        kinds = values.by_kind(column for column in sent if column.encoding not in _UNCHECKED)
-        is_odd, unknown = ~F.col("_plain"), F.col("_new")
-        is_row = ~is_mark() if has_marks else F.lit(True)
-        bad_values = misfits.bad_values(kinds, takes_specials=len(stored) < len(columns))
-        reasons = [
-            F.when(is_odd, F.coalesce(_broken(), _naming("twice", F.col("_names.twice")), misfits.wrong_types(sent))),
-            F.when(misfits.may_be_bad(kinds), bad_values),
-            F.when(is_odd, misfits.changed_numbers(sent, unknown)),
-            _missing(required, key, not_of_snapshots, is_row),
-        ]
-        if events.OPERATION in known:
-            reasons.append(_bad_operation(operations))
-        if unplaceable:
-            reasons.append(F.when(is_row, unplaceable(_is_delete(known))))
-        if unusable:
-            found = F.array_intersect(unknown, F.array(*map(F.lit, sorted(unusable))))
-            reasons.append(_naming("no column can be called", found, then=" "))
-        if refusal:
-            reasons.append(_naming(refusal, unknown))
-        fits, is_new = F.col("reason").isNull(), F.size("_new") > 0
-        row, converted = _row(columns, kinds)
-        self._steps: list[list[Expression]] = [
-            [*map(F.col, LINE_COLUMNS), _parsed(sent).alias("_wire")],
-            [F.col("*"), _is_plain(sent, usual).alias("_plain")],
-            [F.col("*"), *(F.when(is_odd, found).alias(name) for name, found in _inspected(sent).items()), *converted],
-            [F.col("*"), F.when(is_odd, _unknown()).alias("_new"), row.alias("row")],
-            [
-                *map(F.col, LINE_COLUMNS),
-                (F.trim("line") == "").alias("blank"),
-                F.when(F.trim("line") != "", F.coalesce(*reasons)).alias("reason"),
-                unknown,
-                _placeholders(sent).alias("placeholders"),
-                _is_delete(known).alias("deleted"),
-                F.col("row"),
-                F.expr(wire.sent_path(_TRANSACTION)).cast("long").alias("transaction"),
-            ],
-            [
-                *map(F.col, ("origin", "block", "number", "tie", "blank", "reason", "placeholders", "deleted", "row")),
-                F.col("transaction"),
-                F.when(fits & is_new, unknown).otherwise(wire.no_names()).alias("unknown"),
-                F.when(~fits | (F.size("placeholders") > 0) | is_new, F.col("line")).alias("line"),
-            ],
-        ]
-        self._planned = ReusedPlan(self._decoded)
+    columns: Sequence[Column]
+    required: Sequence[str]
+    key: Sequence[str] = ()
+    not_of_snapshots: str | None = None
+    unplaceable: Callable[[Expression], Expression] | None = None
+    refusal: str | None = None
+    unusable: Collection[str] = ()
+    operations: Sequence[str] = events.OPERATIONS
+    has_marks: bool = False
+    order: Sequence[str] = ()
 
     def __call__(self, lines: DataFrame) -> DataFrame:
         """Decode `lines` (LINE_COLUMNS).
@@ -122,28 +72,126 @@ class Decoder:
         of columns that came as a TOAST placeholder; `deleted`; `row`, the stored columns; `transaction`, null where it
         wasn't sent; and `line`, kept only where it may go to quarantine or has unknown fields.
         """
-        return self._planned(lines)
+        return self._any_lines(lines)
 
-    def _decoded(self, lines: DataFrame) -> DataFrame:
-        return reduce(DataFrame.select, self._steps, lines)
+    def ordinary(self, lines: DataFrame) -> DataFrame:
+        """Decode `lines` like a call, in less time, but with a `reason` for each that isn't ordinary.
+
+        An ordinary line has the fields of `order`, is plain, fits, and has no placeholder.
+        """
+        return self._ordinary_lines(lines)
+
+    @cached_property
+    def _stored(self) -> list[Column]:
+        return [column for column in self.columns if column.encoding is not Encoding.SPECIALS]
+
+    @cached_property
+    def _sent(self) -> list[Column]:
+        """The columns that events may have, those of usual events first, in their order."""
+        is_declared = any(column.source == events.TRANSACTION for column in self._stored)
+        sent = self._stored if is_declared else [*self._stored, _TRANSACTION]
+        places = {name: place for place, name in enumerate(self._order)}
+        return sorted(sent, key=lambda column: places.get(column.source, len(places)))
+
+    @cached_property
+    def _order(self) -> Sequence[str]:
+        return self.order or [column.source for column in self._stored]
+
+    @cached_property
+    def _ordinary_lines(self) -> ReusedPlan:
+        usual = [column for column in self._sent if column.source in self._order]
+        kinds = _kinds(usual)
+        row, converted = _row(self.columns, kinds, usual)
+        written = F.to_json("_wire", {"ignoreNullFields": "false"})
+        is_odd = (written != F.col("line")) | misfits.may_be_bad(kinds) | values.has_one_placeholder(usual)
+        transaction = wire.sent_path(_TRANSACTION) if _TRANSACTION.source in self._order else "NULL"
+        found = {
+            "blank": F.lit(False),
+            "reason": F.coalesce(F.when(F.coalesce(is_odd, F.lit(True)), F.lit("odd")), *self._misfits_of_rows()),
+            "placeholders": wire.no_names(),
+            "deleted": _is_delete(self._known),
+            "row": F.col("row"),
+            "transaction": F.expr(transaction).cast("long"),
+            "unknown": wire.no_names(),
+            "line": F.lit(None).cast("string"),
+        }
+        return _planned(
+            [*map(F.col, LINE_COLUMNS), _parsed(usual).alias("_wire")],
+            [F.col("*"), *converted],
+            [*map(F.col, LINE_COLUMNS), F.col("_wire"), row.alias("row")],
+            [*map(F.col, _PLACE), F.col("tie"), *(value.alias(name) for name, value in found.items())],
+        )
+
+    @cached_property
+    def _any_lines(self) -> ReusedPlan:
+        sent, unknown, is_odd = self._sent, F.col("_new"), ~F.col("_plain")
+        kinds, corrupt = _kinds(sent), T.StructField(wire.CORRUPT, T.StringType())
+        bad_values = misfits.bad_values(kinds, takes_specials=len(self._stored) < len(self.columns))
+        reasons = [
+            F.when(is_odd, F.coalesce(_broken(), _naming("twice", F.col("_names.twice")), misfits.wrong_types(sent))),
+            F.when(misfits.may_be_bad(kinds), bad_values),
+            F.when(is_odd, misfits.changed_numbers(sent, unknown)),
+            *self._misfits_of_rows(),
+        ]
+        if self.unusable:
+            found = F.array_intersect(unknown, F.array(*map(F.lit, sorted(self.unusable))))
+            reasons.append(_naming("no column can be called", found, then=" "))
+        if self.refusal:
+            reasons.append(_naming(self.refusal, unknown))
+        fits, is_new = F.col("reason").isNull(), F.size("_new") > 0
+        row, converted = _row(self.columns, kinds, sent)
+        return _planned(
+            [*map(F.col, LINE_COLUMNS), _parsed(sent, corrupt).alias("_wire")],
+            [F.col("*"), _is_plain(sent, self._order).alias("_plain")],
+            [F.col("*"), *(F.when(is_odd, found).alias(name) for name, found in _inspected(sent).items()), *converted],
+            [F.col("*"), F.when(is_odd, _unknown()).alias("_new"), row.alias("row")],
+            [
+                *map(F.col, LINE_COLUMNS),
+                (F.trim("line") == "").alias("blank"),
+                F.when(F.trim("line") != "", F.coalesce(*reasons)).alias("reason"),
+                unknown,
+                _placeholders(sent).alias("placeholders"),
+                _is_delete(self._known).alias("deleted"),
+                F.col("row"),
+                F.expr(wire.sent_path(_TRANSACTION)).cast("long").alias("transaction"),
+            ],
+            [
+                *map(F.col, (*_PLACE, "tie", "blank", "reason", "placeholders", "deleted", "row", "transaction")),
+                F.when(fits & is_new, unknown).otherwise(wire.no_names()).alias("unknown"),
+                F.when(~fits | (F.size("placeholders") > 0) | is_new, F.col("line")).alias("line"),
+            ],
+        )
+
+    @property
+    def _known(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    def _misfits_of_rows(self) -> list[Expression]:
+        is_row = ~is_mark() if self.has_marks else F.lit(True)
+        reasons = [_missing(self.required, self.key, self.not_of_snapshots, is_row)]
+        if events.OPERATION in self._known:
+            reasons.append(_bad_operation(self.operations))
+        if self.unplaceable:
+            reasons.append(F.when(is_row, self.unplaceable(_is_delete(self._known))))
+        return reasons
 
 
-def _in_order(columns: Sequence[Column], order: Sequence[str]) -> list[Column]:
-    places = {name: place for place, name in enumerate(order)}
-    return sorted(columns, key=lambda column: places.get(column.source, len(places)))
+def _planned(*steps: Sequence[Expression]) -> ReusedPlan:
+    return ReusedPlan(lambda lines: reduce(DataFrame.select, steps, lines))
 
 
-def _parsed(sent: Sequence[Column]) -> Expression:
-    fields = [
-        *(T.StructField(column.source, column.wire) for column in sent),
-        T.StructField(wire.CORRUPT, T.StringType()),
-    ]
-    return F.from_json("line", T.StructType(fields), _STRICT)
+def _kinds(sent: Sequence[Column]) -> list[tuple[Column, ...]]:
+    return values.by_kind(column for column in sent if column.encoding not in _UNCHECKED)
 
 
-def _is_plain(sent: Sequence[Column], usual: Sequence[str]) -> Expression:
+def _parsed(sent: Sequence[Column], *more: T.StructField) -> Expression:
+    fields = [T.StructField(column.source, column.wire) for column in sent]
+    return F.from_json("line", T.StructType([*fields, *more]), _STRICT)
+
+
+def _is_plain(sent: Sequence[Column], order: Sequence[str]) -> Expression:
     """Check that the parsed values, written as JSON, are the line, but for fields that no usual line has."""
-    absent = [column.source for column in sent if column.source not in usual]
+    absent = [column.source for column in sent if column.source not in order]
     ending = "".join(f",{json.dumps(name, ensure_ascii=False)}:null" for name in (*absent, wire.CORRUPT))
     written = F.to_json("_wire", {"ignoreNullFields": "false"})
     # Nothing but the end can be replaced: it has a name that no text outside of this process has.
@@ -170,9 +218,13 @@ def _unknown() -> Expression:
     return F.array_sort(F.filter("_names.others", lambda name: F.col("_text")[name].isNotNull()))
 
 
-def _row(columns: Sequence[Column], kinds: Sequence[Sequence[Column]]) -> tuple[Expression, list[Expression]]:
+def _row(
+    columns: Sequence[Column], kinds: Sequence[Sequence[Column]], sent: Collection[Column]
+) -> tuple[Expression, list[Expression]]:
     """Return the row, and the converted values that it is made of: an array for each kind with many columns."""
-    found, converted = {column.name: wire.sent_path(column) for column in columns}, [values.specials(columns)]
+    found = {column.name: f"CAST(NULL AS {column.stored.simpleString()})" for column in columns}
+    found |= {column.name: wire.sent_path(column) for column in columns if column in sent}
+    converted = [values.specials(sent)]
     found |= {column.name: "_specials" for column in columns if column.encoding is Encoding.SPECIALS}
     names = ["_specials"]
     for number, kind in enumerate(kinds):
@@ -202,7 +254,7 @@ def _placeholders(columns: Sequence[Column]) -> Expression:
         if values.has_placeholder(alike[0])
     ]
     names = wire.in_order(found, [column.name for column in columns])
-    return F.when(~F.col("_plain") | values.may_have_placeholder(columns), names).otherwise(wire.no_names())
+    return F.when(values.has_one_placeholder(columns), names).otherwise(wire.no_names())
 
 
 def _broken() -> Expression:
@@ -252,10 +304,19 @@ def _is_delete(known: Sequence[str]) -> Expression:
     return reduce(operator.or_, (F.coalesce(flag, F.lit(False)) for flag in flags), F.lit(False))
 
 
+# How many lines may show the order of the fields.
+_LOOKED_AT = 200
+
+
+def longest_names(lines: DataFrame) -> tuple[str, ...]:
+    """Return the fields of the line with the most of them, in their order, among a batch's first lines."""
+    found = lines.limit(_LOOKED_AT).select(F.json_object_keys("line").alias("names")).filter("names IS NOT NULL")
+    return max((tuple(row["names"]) for row in found.collect()), key=len, default=())
+
+
 # The decoder knows most values that don't fit. What follows sets aside lines whose decoding fails all the same, and the
 # rest of the batch goes through. More failures in one batch point to a fault, not to odd values.
 MOST_FAILING = 20
-_PLACE = ("origin", "block", "number")
 Reasons = Mapping[tuple[str, int, int], str]
 
 

@@ -96,12 +96,17 @@ def is_placeholder(value: Expression, column: Column) -> Expression:
     """Check whether a value is a TOAST placeholder; each encoding has its own."""
     if column.encoding is Encoding.ARRAY:
         return _is_array_placeholder(value, column)
-    expected = {
+    return F.coalesce(value == _placeholder_text(column), F.lit(False))
+
+
+def _placeholder_text(column: Column) -> str:
+    """Return a placeholder as it is sent; an array has no text."""
+    return {
+        Encoding.ARRAY: "",
         Encoding.BYTES: _IN_BASE64,
         Encoding.TEXT_AS_BYTES: _IN_BASE64,
         Encoding.HSTORE: json.dumps({events.PLACEHOLDER: events.PLACEHOLDER}, separators=(",", ":")),
     }.get(column.encoding, events.PLACEHOLDER)
-    return F.coalesce(value == expected, F.lit(False))
 
 
 def _is_array_placeholder(value: Expression, column: Column) -> Expression:
@@ -116,12 +121,15 @@ def _is_array_placeholder(value: Expression, column: Column) -> Expression:
     return F.coalesce(value == codes, F.lit(False))
 
 
-def may_have_placeholder(columns: Sequence[Column]) -> Expression:
-    """Check cheaply whether a plain line may have a TOAST placeholder."""
-    line = F.col("line")
-    found = [line.contains(text) for text in (events.PLACEHOLDER, _IN_BASE64)]
-    arrays = [column for column in columns if isinstance(column.wire, T.ArrayType)]
-    found += [_is_array_placeholder(F.expr(wire.sent_path(column)), column) for column in arrays]
+def has_one_placeholder(columns: Sequence[Column]) -> Expression:
+    """Check whether a value is a TOAST placeholder."""
+    found = [F.lit(False)]
+    for alike in wire.grouped(filter(has_placeholder, columns), _placeholder_text):
+        sent = [F.expr(wire.sent_path(column)) for column in alike]
+        if alike[0].encoding is Encoding.ARRAY:
+            found += [_is_array_placeholder(value, column) for value, column in zip(sent, alike, strict=True)]
+        else:
+            found.append(F.coalesce(F.lit(_placeholder_text(alike[0])).isin(*sent), F.lit(False)))
     return reduce(operator.or_, found)
 
 
