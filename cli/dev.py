@@ -26,6 +26,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
         "Measure something.",
         (
             ("outbox", "Outbox functions against row triggers, with pgbench.", "bench.outbox.command", JARS),
+            ("job", "The job's CPU against a plain script's.", "bench.against_plain", JARS),
             ("freshness", "How old changes are when the lake shows them.", "bench.freshness", JARS),
             ("requests", "What a commit of the job asks S3 for, by layout.", "bench.s3_requests", JARS),
             ("query", "What polls by a timestamp lose; how long full scans take.", "bench.query", JARS),

@@ -81,6 +81,9 @@ class BatchDecoder:
         self._check_fields()
         # Created with the first batch: an idle table needs none, and a stored table's columns may differ.
         self._decoder: Decoder | None = None
+        # The fields of its events in their order, as far as known, and whether all lines so far were ordinary.
+        self._order: tuple[str, ...] = ()
+        self._ordinary = True
         self._use(self._declared, encoded=encoded)
 
     @property
@@ -194,6 +197,8 @@ class BatchDecoder:
         return batch.lines().coalesce(1) if batch.is_small else batch.lines()
 
     def _decode_lines(self, batch: Batch, lines: DataFrame, failing: Reasons) -> DecodedBatch:
+        if not failing and (decoded := self._ordinary_lines(batch, lines)):
+            return decoded
         decoded = self._summarised(batch, self._decoded(lines, self._usual_decoder(), failing))
         if not decoded.summary.unknown:
             return decoded
@@ -204,8 +209,24 @@ class BatchDecoder:
         last = self._new_decoder(growing=False, unusable=unusable)
         return self._summarised(batch, self._decoded(lines, last, failing))
 
+    def _ordinary_lines(self, batch: Batch, lines: DataFrame) -> DecodedBatch | None:
+        """Decode a batch if all of its lines are ordinary; the first one with others is the last that is tried."""
+        while self._ordinary:
+            decoded = self._summarised(batch, self._without_contained(self._usual_decoder().ordinary(lines)))
+            if not decoded.summary.bad:
+                return decoded
+            decoded.cached.release()
+            order = decode.longest_names(lines)
+            if order == self._order:
+                self._ordinary = False
+            else:
+                self._order, self._decoder = order, None
+        return None
+
     def _decoded(self, lines: DataFrame, decoder: Decoder, failing: Reasons) -> DataFrame:
-        events = decode.decode_lines(lines, decoder, failing)
+        return self._without_contained(decode.decode_lines(lines, decoder, failing))
+
+    def _without_contained(self, events: DataFrame) -> DataFrame:
         if self.snapshot is None:
             return events
         # They stay as lines, which are counted.
@@ -303,6 +324,7 @@ class BatchDecoder:
         self._columns = columns
         self._encoded = encoded
         self._decoder = None
+        self._order, self._ordinary = (), True
 
     def _new_decoder(self, *, growing: bool, unusable: Collection[str] = ()) -> Decoder:
         table = self._settings.table
@@ -317,6 +339,7 @@ class BatchDecoder:
             unusable=unusable,
             operations=self._operations(),
             has_marks=table.truncate is not None,
+            order=self._order,
         )
 
     def _room(self) -> int:

@@ -1,12 +1,16 @@
 """Turns lines of text into typed rows, or into a reason why a line doesn't fit: no I/O, no Python functions.
 
 `from_json` alone would lose data silently: it returns null for a value of the wrong type, and ignores anything after a
-line's first JSON value. So the decoder compares every null with the line.
+line's first JSON value. So the decoder writes the values as JSON again, which must be the line, byte for byte: then
+nothing was lost, changed or cut. Other lines are odd, and inspected value by value; few are, once the order of the
+events' fields is known.
 """
 
+import json
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial, reduce
+from dataclasses import dataclass
+from functools import cached_property, partial, reduce
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
@@ -15,7 +19,6 @@ from pyspark.sql import types as T
 
 from contract import events
 from spark_jobs.decoding import misfits, values, wire
-from spark_jobs.decoding.misfits import CORRUPT
 from spark_jobs.decoding.schema import Column, Encoding
 from spark_jobs.errors import first_line
 from spark_jobs.ordering.changes import is_snapshot_row
@@ -25,14 +28,17 @@ from spark_jobs.runtime.retry import may_be_a_value
 
 # A source's columns: the text, its origin, and what orders two events of equal ordering value.
 LINE_COLUMNS = ("line", "origin", "block", "number", "tie")
-_AS_SENT = (Encoding.PLAIN, Encoding.ANYTHING)
-_STRICT = {"columnNameOfCorruptRecord": CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "true"}
+_PLACE = ("origin", "block", "number")
+_UNCHECKED = (Encoding.PLAIN, Encoding.ANYTHING)
+_AS_SENT = (*_UNCHECKED, Encoding.JSON)
+_STRICT = {"columnNameOfCorruptRecord": wire.CORRUPT, "allowSingleQuotes": "false", "allowNonNumericNumbers": "true"}
 _TRANSACTION = Column(events.TRANSACTION, T.LongType(), T.LongType())
 # The rest of a surrogate pair's escapes, once whole pairs and escaped backslashes are removed.
 _WHOLE_PAIRS = r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _SURROGATE = r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 
 
+@dataclass(frozen=True, eq=False)
 class Decoder:
     """Decodes lines by a table's columns; the expressions are built once, as building takes longer than a batch.
 
@@ -43,71 +49,20 @@ class Decoder:
     reason why a `row` fits no partition, null when it does. `operations`: those that an event may have; `has_marks`:
     some belong to no row (memory.py), and need only their position.
 
-    Events of any connector may carry their transaction's number, which isn't stored.
+    Events of any connector may carry their transaction's number, which isn't stored. `order`: the fields of most events
+    in their order, by default the columns'; other lines are odd.
     """
 
-    def __init__(
-        self,
-        columns: Sequence[Column],
-        *,
-        required: Sequence[str],
-        key: Sequence[str] = (),
-        not_of_snapshots: str | None = None,
-        unplaceable: Callable[[Expression], Expression] | None = None,
-        refusal: str | None = None,
-        unusable: Collection[str] = (),
-        operations: Sequence[str] = events.OPERATIONS,
-        has_marks: bool = False,
-    ) -> None:
-        known = [column.name for column in columns]
-        stored = [column for column in columns if column.encoding is not Encoding.SPECIALS]
-        is_declared = any(column.source == events.TRANSACTION for column in stored)
-        sent = stored if is_declared else [*stored, _TRANSACTION]
-        given = F.filter(F.coalesce("_names.others", wire.no_names()), lambda name: F.col("_text")[name].isNotNull())
-        unknown = F.col("_given")
-        kinds = values.by_kind(column for column in sent if column.encoding not in _AS_SENT)
-        bad_values = misfits.bad_values(kinds, takes_specials=len(stored) < len(columns))
-        is_row = ~is_mark() if has_marks else F.lit(True)
-        reasons = [
-            *(_broken(), _naming("twice", F.col("_names.twice")), misfits.wrong_types(sent), bad_values),
-            *(misfits.changed_numbers(sent, unknown), _missing(required, key, not_of_snapshots, is_row)),
-        ]
-        if events.OPERATION in known:
-            reasons.append(_bad_operation(operations))
-        if unplaceable:
-            reasons.append(F.when(is_row, unplaceable(_is_delete(known))))
-        if unusable:
-            found = F.array_intersect(unknown, F.array(*map(F.lit, sorted(unusable))))
-            reasons.append(_naming("no column can be called", found, then=" "))
-        if refusal:
-            reasons.append(_naming(refusal, unknown))
-        fits = F.col("reason").isNull()
-        self._parsed, self._with_text = _parsed(sent), _with_text(sent)
-        self._converted = [
-            F.col("*"),
-            given.alias("_given"),
-            F.when(misfits.suspect(sent), misfits.own_text(F.col("line"))).alias("_own"),
-            values.specials(columns).alias("_specials"),
-            *(_stored(kind).alias(f"_stored_{number}") for number, kind in enumerate(kinds)),
-        ]
-        self._with_row = [F.col("*"), _row(columns, kinds).alias("row")]
-        self._judged = [
-            *map(F.col, LINE_COLUMNS),
-            (F.trim("line") == "").alias("blank"),
-            F.when(F.trim("line") != "", F.coalesce(*reasons)).alias("reason"),
-            F.array_sort(unknown).alias("_new"),
-            _placeholders(sent).alias("placeholders"),
-            _is_delete(known).alias("deleted"),
-            F.col("row"),
-            F.expr(wire.sent_path(_TRANSACTION)).cast("long").alias("transaction"),
-        ]
-        kept = F.when(~fits | (F.size("placeholders") > 0) | (F.size("_new") > 0), F.col("line")).alias("line")
-        unknown_of_fitting = (
-            F.when(fits & (F.size("_new") > 0), F.col("_new")).otherwise(wire.no_names()).alias("unknown")
-        )
-        others = ("origin", "block", "number", "tie", "blank", "reason", "placeholders", "deleted", "row")
-        self._output = [*map(F.col, (*others, "transaction")), unknown_of_fitting, kept]
-        self._planned = ReusedPlan(self._decoded)
+    columns: Sequence[Column]
+    required: Sequence[str]
+    key: Sequence[str] = ()
+    not_of_snapshots: str | None = None
+    unplaceable: Callable[[Expression], Expression] | None = None
+    refusal: str | None = None
+    unusable: Collection[str] = ()
+    operations: Sequence[str] = events.OPERATIONS
+    has_marks: bool = False
+    order: Sequence[str] = ()
 
     def __call__(self, lines: DataFrame) -> DataFrame:
         """Decode `lines` (LINE_COLUMNS).
@@ -117,57 +72,189 @@ class Decoder:
         of columns that came as a TOAST placeholder; `deleted`; `row`, the stored columns; `transaction`, null where it
         wasn't sent; and `line`, kept only where it may go to quarantine or has unknown fields.
         """
-        return self._planned(lines)
+        return self._any_lines(lines)
 
-    def _decoded(self, lines: DataFrame) -> DataFrame:
-        converted = lines.select(self._parsed).select(self._with_text).select(self._converted)
-        return converted.select(self._with_row).select(self._judged).select(self._output)
+    def ordinary(self, lines: DataFrame) -> DataFrame:
+        """Decode `lines` like a call, in less time, but with a `reason` for each that isn't ordinary.
+
+        An ordinary line has the fields of `order`, is plain, fits, and has no placeholder.
+        """
+        return self._ordinary_lines(lines)
+
+    @cached_property
+    def _stored(self) -> list[Column]:
+        return [column for column in self.columns if column.encoding is not Encoding.SPECIALS]
+
+    @cached_property
+    def _sent(self) -> list[Column]:
+        """The columns that events may have, those of usual events first, in their order."""
+        is_declared = any(column.source == events.TRANSACTION for column in self._stored)
+        sent = self._stored if is_declared else [*self._stored, _TRANSACTION]
+        places = {name: place for place, name in enumerate(self._order)}
+        return sorted(sent, key=lambda column: places.get(column.source, len(places)))
+
+    @cached_property
+    def _order(self) -> Sequence[str]:
+        return self.order or [column.source for column in self._stored]
+
+    @cached_property
+    def _ordinary_lines(self) -> ReusedPlan:
+        usual = [column for column in self._sent if column.source in self._order]
+        kinds = _kinds(usual)
+        row, converted = _row(self.columns, kinds, usual)
+        written = F.to_json("_wire", {"ignoreNullFields": "false"})
+        is_odd = (written != F.col("line")) | misfits.may_be_bad(kinds) | values.has_one_placeholder(usual)
+        transaction = wire.sent_path(_TRANSACTION) if _TRANSACTION.source in self._order else "NULL"
+        found = {
+            "blank": F.lit(False),
+            "reason": F.coalesce(F.when(F.coalesce(is_odd, F.lit(True)), F.lit("odd")), *self._misfits_of_rows()),
+            "placeholders": wire.no_names(),
+            "deleted": _is_delete(self._known),
+            "row": F.col("row"),
+            "transaction": F.expr(transaction).cast("long"),
+            "unknown": wire.no_names(),
+            "line": F.lit(None).cast("string"),
+        }
+        return _planned(
+            [*map(F.col, LINE_COLUMNS), _parsed(usual).alias("_wire")],
+            [F.col("*"), *converted],
+            [*map(F.col, LINE_COLUMNS), F.col("_wire"), row.alias("row")],
+            [*map(F.col, _PLACE), F.col("tie"), *(value.alias(name) for name, value in found.items())],
+        )
+
+    @cached_property
+    def _any_lines(self) -> ReusedPlan:
+        sent, unknown, is_odd = self._sent, F.col("_new"), ~F.col("_plain")
+        kinds, corrupt = _kinds(sent), T.StructField(wire.CORRUPT, T.StringType())
+        bad_values = misfits.bad_values(kinds, takes_specials=len(self._stored) < len(self.columns))
+        reasons = [
+            F.when(is_odd, F.coalesce(_broken(), _naming("twice", F.col("_names.twice")), misfits.wrong_types(sent))),
+            F.when(misfits.may_be_bad(kinds), bad_values),
+            F.when(is_odd, misfits.changed_numbers(sent, unknown)),
+            *self._misfits_of_rows(),
+        ]
+        if self.unusable:
+            found = F.array_intersect(unknown, F.array(*map(F.lit, sorted(self.unusable))))
+            reasons.append(_naming("no column can be called", found, then=" "))
+        if self.refusal:
+            reasons.append(_naming(self.refusal, unknown))
+        fits, is_new = F.col("reason").isNull(), F.size("_new") > 0
+        row, converted = _row(self.columns, kinds, sent)
+        return _planned(
+            [*map(F.col, LINE_COLUMNS), _parsed(sent, corrupt).alias("_wire")],
+            [F.col("*"), _is_plain(sent, self._order).alias("_plain")],
+            [F.col("*"), *(F.when(is_odd, found).alias(name) for name, found in _inspected(sent).items()), *converted],
+            [F.col("*"), F.when(is_odd, _unknown()).alias("_new"), row.alias("row")],
+            [
+                *map(F.col, LINE_COLUMNS),
+                (F.trim("line") == "").alias("blank"),
+                F.when(F.trim("line") != "", F.coalesce(*reasons)).alias("reason"),
+                unknown,
+                _placeholders(sent).alias("placeholders"),
+                _is_delete(self._known).alias("deleted"),
+                F.col("row"),
+                F.expr(wire.sent_path(_TRANSACTION)).cast("long").alias("transaction"),
+            ],
+            [
+                *map(F.col, (*_PLACE, "tie", "blank", "reason", "placeholders", "deleted", "row", "transaction")),
+                F.when(fits & is_new, unknown).otherwise(wire.no_names()).alias("unknown"),
+                F.when(~fits | (F.size("placeholders") > 0) | is_new, F.col("line")).alias("line"),
+            ],
+        )
+
+    @property
+    def _known(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    def _misfits_of_rows(self) -> list[Expression]:
+        is_row = ~is_mark() if self.has_marks else F.lit(True)
+        reasons = [_missing(self.required, self.key, self.not_of_snapshots, is_row)]
+        if events.OPERATION in self._known:
+            reasons.append(_bad_operation(self.operations))
+        if self.unplaceable:
+            reasons.append(F.when(is_row, self.unplaceable(_is_delete(self._known))))
+        return reasons
 
 
-def _parsed(sent: Sequence[Column]) -> list[Expression]:
-    fields = [*(T.StructField(column.source, column.wire) for column in sent), T.StructField(CORRUPT, T.StringType())]
-    return [
-        *map(F.col, LINE_COLUMNS),
-        values.is_one_json_value(F.col("line")).alias("_whole"),
-        F.from_json("line", T.StructType(fields), _STRICT).alias("_wire"),
-        F.transform(F.array(F.json_object_keys("line")), lambda found: _odd_names(found, sent))[0].alias("_names"),
-    ]
+def _planned(*steps: Sequence[Expression]) -> ReusedPlan:
+    return ReusedPlan(lambda lines: reduce(DataFrame.select, steps, lines))
+
+
+def _kinds(sent: Sequence[Column]) -> list[tuple[Column, ...]]:
+    return values.by_kind(column for column in sent if column.encoding not in _UNCHECKED)
+
+
+def _parsed(sent: Sequence[Column], *more: T.StructField) -> Expression:
+    fields = [T.StructField(column.source, column.wire) for column in sent]
+    return F.from_json("line", T.StructType([*fields, *more]), _STRICT)
+
+
+def _is_plain(sent: Sequence[Column], order: Sequence[str]) -> Expression:
+    """Check that the parsed values, written as JSON, are the line, but for fields that no usual line has."""
+    absent = [column.source for column in sent if column.source not in order]
+    ending = "".join(f",{json.dumps(name, ensure_ascii=False)}:null" for name in (*absent, wire.CORRUPT))
+    written = F.to_json("_wire", {"ignoreNullFields": "false"})
+    # Nothing but the end can be replaced: it has a name that no text outside of this process has.
+    return F.coalesce(F.replace(written, F.lit(f"{ending}}}"), F.lit("}")) == F.col("line"), F.lit(False))
+
+
+def _inspected(sent: Sequence[Column]) -> dict[str, Expression]:
+    return {
+        "_whole": values.is_one_json_value(F.col("line")),
+        "_names": F.transform(F.array(F.json_object_keys("line")), lambda found: _odd_names(found, sent))[0],
+        "_text": F.from_json("line", "map<string,string>", _STRICT),
+        "_own": misfits.own_text(F.col("line")),
+    }
 
 
 def _odd_names(found: Expression, sent: Sequence[Column]) -> Expression:
-    # Looking for names that the columns lack, and for repeated ones, is slow; most lines have the usual names in order.
-    names = [column.source for column in sent]
-    known = wire.texts(names)
-    is_usual = (found == known) | (found == wire.texts(names[:-1]))
     distinct = F.array_distinct(found)
     twice = F.filter(distinct, lambda name: F.size(F.filter(found, lambda key: key == name)) > 1)
-    others = F.array_except(found, known).alias("others")
-    return F.when(~is_usual, F.struct(others, F.when(F.size(distinct) < F.size(found), twice).alias("twice")))
+    others = F.array_except(found, wire.texts(column.source for column in sent))
+    return F.struct(others.alias("others"), F.when(F.size(distinct) < F.size(found), twice).alias("twice"))
 
 
-def _with_text(sent: Sequence[Column]) -> list[Expression]:
-    needs_text = (F.size("_names.others") > 0) | F.col(f"_wire.`{CORRUPT}`").isNotNull() | misfits.is_large(sent)
-    return [F.col("*"), F.when(needs_text, F.from_json("line", "map<string,string>", _STRICT)).alias("_text")]
+def _unknown() -> Expression:
+    return F.array_sort(F.filter("_names.others", lambda name: F.col("_text")[name].isNotNull()))
 
 
-def _stored(kind: Sequence[Column]) -> Expression:
+def _row(
+    columns: Sequence[Column], kinds: Sequence[Sequence[Column]], sent: Collection[Column]
+) -> tuple[Expression, list[Expression]]:
+    """Return the row, and the converted values that it is made of: an array for each kind with many columns."""
+    found = {column.name: f"CAST(NULL AS {column.stored.simpleString()})" for column in columns}
+    found |= {column.name: wire.sent_path(column) for column in columns if column in sent}
+    converted = [values.specials(sent)]
+    found |= {column.name: "_specials" for column in columns if column.encoding is Encoding.SPECIALS}
+    names = ["_specials"]
+    for number, kind in enumerate(kinds):
+        name = f"_stored_{number}"
+        if kind[0].encoding in _AS_SENT:
+            continue
+        if wire.are_few(kind):
+            found |= {column.name: f"{name}_{place}" for place, column in enumerate(kind)}
+            converted += [values.stored(F.expr(wire.sent_path(column)), column) for column in kind]
+            names += [f"{name}_{place}" for place in range(len(kind))]
+        else:
+            found |= {column.name: f"{name}[{place}]" for place, column in enumerate(kind)}
+            converted.append(_all_stored(kind))
+            names.append(name)
+    row = F.expr(f"struct({', '.join(f'{sql} AS {wire.quoted(name)}' for name, sql in found.items())})")
+    return row, [value.alias(name) for value, name in zip(converted, names, strict=True)]
+
+
+def _all_stored(kind: Sequence[Column]) -> Expression:
     return F.transform(wire.sent(kind), lambda value: values.stored(value, kind[0]))
 
 
-def _row(columns: Sequence[Column], kinds: Sequence[Sequence[Column]]) -> Expression:
-    found = {c.name: "_specials" if c.encoding is Encoding.SPECIALS else wire.sent_path(c) for c in columns}
-    for number, kind in enumerate(kinds):
-        found |= {column.name: f"_stored_{number}[{place}]" for place, column in enumerate(kind)}
-    return F.expr(f"struct({', '.join(f'{sql} AS {wire.quoted(name)}' for name, sql in found.items())})")
-
-
 def _placeholders(columns: Sequence[Column]) -> Expression:
-    found = []
-    for alike in wire.grouped(columns, lambda column: (column.encoding, column.wire)):
-        holds = partial(values.is_placeholder, column=alike[0])
-        if values.has_placeholder(alike[0]):
-            found.append(wire.where(alike, [column.name for column in alike], holds))
-    return wire.in_order(found, [column.name for column in columns])
+    found = [
+        wire.where(alike, [column.name for column in alike], partial(values.is_placeholder, column=alike[0]))
+        for alike in wire.grouped(columns, lambda column: (column.encoding, column.wire))
+        if values.has_placeholder(alike[0])
+    ]
+    names = wire.in_order(found, [column.name for column in columns])
+    return F.when(values.has_one_placeholder(columns), names).otherwise(wire.no_names())
 
 
 def _broken() -> Expression:
@@ -199,9 +286,10 @@ def _missing(
     if not_of_snapshots in empty:
         empty[not_of_snapshots] &= ~is_snapshot_row()
     empty = {name: condition if name == events.LSN else condition & is_row for name, condition in empty.items()}
-    return wire.listed(
-        "missing: ", F.array_compact(F.array(*(F.when(is_so, F.lit(name)) for name, is_so in empty.items())))
-    )
+    if not empty:
+        return F.lit(None).cast("string")
+    names = F.array_compact(F.array(*(F.when(is_so, F.lit(name)) for name, is_so in empty.items())))
+    return F.when(reduce(operator.or_, empty.values()), wire.listed("missing: ", names))
 
 
 def _bad_operation(operations: Sequence[str]) -> Expression:
@@ -216,10 +304,19 @@ def _is_delete(known: Sequence[str]) -> Expression:
     return reduce(operator.or_, (F.coalesce(flag, F.lit(False)) for flag in flags), F.lit(False))
 
 
+# How many lines may show the order of the fields.
+_LOOKED_AT = 200
+
+
+def longest_names(lines: DataFrame) -> tuple[str, ...]:
+    """Return the fields of the line with the most of them, in their order, among a batch's first lines."""
+    found = lines.limit(_LOOKED_AT).select(F.json_object_keys("line").alias("names")).filter("names IS NOT NULL")
+    return max((tuple(row["names"]) for row in found.collect()), key=len, default=())
+
+
 # The decoder knows most values that don't fit. What follows sets aside lines whose decoding fails all the same, and the
 # rest of the batch goes through. More failures in one batch point to a fault, not to odd values.
 MOST_FAILING = 20
-_PLACE = ("origin", "block", "number")
 Reasons = Mapping[tuple[str, int, int], str]
 
 

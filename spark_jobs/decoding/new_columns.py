@@ -11,9 +11,8 @@ from contract.column_types.catalogue import Carried
 from contract.column_types.types import avro_field, specials_field
 from contract.events import SPECIALS_COLUMN
 from contract.table_names import lake_name
-from spark_jobs.decoding.misfits import CORRUPT
 from spark_jobs.decoding.schema import inferred_type
-from spark_jobs.decoding.wire import quoted
+from spark_jobs.decoding.wire import CORRUPT, quoted
 from spark_jobs.errors import Log, UndescribedError
 from spark_jobs.options import keys
 from spark_jobs.options.settings import Settings

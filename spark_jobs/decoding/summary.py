@@ -66,7 +66,9 @@ def summarise(
         source_time.alias("newest_ms"),
         F.min(F.when(F.col("reason").isNull() & ~mark, F.col(f"row.{ordering}"))).cast("string").alias("lowest"),
         F.collect_set(F.when(F.size("unknown") > 0, F.col("unknown"))).alias("unknown"),
-        F.array_distinct(F.flatten(F.collect_set("placeholders"))).alias("placeholders"),
+        F.array_distinct(F.flatten(F.collect_set(F.when(F.size("placeholders") > 0, F.col("placeholders"))))).alias(
+            "placeholders"
+        ),
     )
     return _total(counted.collect())
 

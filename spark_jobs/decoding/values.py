@@ -8,9 +8,11 @@ sends for each type.
 import base64
 import hashlib
 import json
+import operator
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import cast
 
 from pyspark.sql import Column as Expression
@@ -71,11 +73,14 @@ def specials(columns: Sequence[Column]) -> Expression:
     decimals = [column for column in columns if column.encoding is Encoding.DECIMAL]
     if not decimals:
         return F.lit(None).cast("string")
+    is_one = F.exists(wire.sent(decimals), is_special)
+    if wire.are_few(decimals):
+        is_one = reduce(operator.or_, (is_special(F.expr(wire.sent_path(column))) for column in decimals))
     names = F.transform(wire.sent(decimals), _named)
     found = F.map_filter(
         F.map_from_arrays(wire.texts(column.name for column in decimals), names), lambda _, value: value.isNotNull()
     )
-    return F.when(F.size(found) > 0, F.to_json(found))
+    return F.when(is_one, F.to_json(found))
 
 
 def is_special(value: Expression) -> Expression:
@@ -91,12 +96,17 @@ def is_placeholder(value: Expression, column: Column) -> Expression:
     """Check whether a value is a TOAST placeholder; each encoding has its own."""
     if column.encoding is Encoding.ARRAY:
         return _is_array_placeholder(value, column)
-    expected = {
+    return F.coalesce(value == _placeholder_text(column), F.lit(False))
+
+
+def _placeholder_text(column: Column) -> str:
+    """Return a placeholder as it is sent; an array has no text."""
+    return {
+        Encoding.ARRAY: "",
         Encoding.BYTES: _IN_BASE64,
         Encoding.TEXT_AS_BYTES: _IN_BASE64,
         Encoding.HSTORE: json.dumps({events.PLACEHOLDER: events.PLACEHOLDER}, separators=(",", ":")),
     }.get(column.encoding, events.PLACEHOLDER)
-    return F.coalesce(value == expected, F.lit(False))
 
 
 def _is_array_placeholder(value: Expression, column: Column) -> Expression:
@@ -109,6 +119,18 @@ def _is_array_placeholder(value: Expression, column: Column) -> Expression:
         )
     codes = F.array(*(F.lit(code).cast(element) for code in _CODES))
     return F.coalesce(value == codes, F.lit(False))
+
+
+def has_one_placeholder(columns: Sequence[Column]) -> Expression:
+    """Check whether a value is a TOAST placeholder."""
+    found = [F.lit(False)]
+    for alike in wire.grouped(filter(has_placeholder, columns), _placeholder_text):
+        sent = [F.expr(wire.sent_path(column)) for column in alike]
+        if alike[0].encoding is Encoding.ARRAY:
+            found += [_is_array_placeholder(value, column) for value, column in zip(sent, alike, strict=True)]
+        else:
+            found.append(F.coalesce(F.lit(_placeholder_text(alike[0])).isin(*sent), F.lit(False)))
+    return reduce(operator.or_, found)
 
 
 def to_decimal(value: Expression, kind: T.DecimalType) -> Expression:
@@ -124,6 +146,24 @@ def is_one_json_value(text: Expression) -> Expression:
     """Check that text is exactly one JSON value, with nothing after it."""
     followed_by_another = F.concat(F.lit("["), text, F.lit(",0]"))
     return F.coalesce(F.json_array_length(followed_by_another) == 2, F.lit(False))
+
+
+def are_documents(columns: Sequence[Column]) -> Expression:
+    """Check that each value is null, a placeholder or one JSON value, by parsing all of them together.
+
+    No value can imitate the names between them, which are random; the last one shows that none ends the object.
+    """
+    names = [f"{wire.CORRUPT}{number}" for number in range(len(columns) + 1)]
+    parts = [F.lit("{")]
+    for name, column in zip(names, columns, strict=False):
+        value = F.expr(wire.sent_path(column))
+        parts += [
+            F.lit(f'"{name}":'),
+            F.coalesce(F.when(value != events.PLACEHOLDER, value), F.lit("null")),
+            F.lit(","),
+        ]
+    together = F.concat(*parts, F.lit(f'"{names[-1]}":0}}'))
+    return F.coalesce(F.json_object_keys(together) == F.array(*map(F.lit, names)), F.lit(False))
 
 
 def _days(value: Expression) -> Expression:
@@ -154,7 +194,8 @@ def _micros(value: Expression) -> Expression:
 
 
 def _iso_timestamp(value: Expression) -> Expression:
-    instant = F.when(value.rlike(_TIMESTAMP), value.cast("timestamp"))
+    # Without its zone, UTC as the session's: Spark compiles two regular expressions for each text with a zone.
+    instant = F.when(value.rlike(_TIMESTAMP), F.substring_index(value, "Z", 1).cast("timestamp"))
     for micros, text in INFINITE_MICROS.items():
         sent = [text, *(other for other, meant in WIRE_INFINITE_TEXTS.items() if meant == text)]
         infinite = F.call_function("timestamp_micros", F.lit(micros).cast("long"))
@@ -295,7 +336,6 @@ _CONVERSIONS: dict[Encoding, Callable[[Expression], Expression]] = {
     Encoding.ZONED_TIME: _zoned_time,
     Encoding.ISO_TIMESTAMP: _iso_timestamp,
     Encoding.EXACT_NUMBER: lambda value: F.coalesce(_named(value), F.when(value.rlike(_NUMBER), value)),
-    Encoding.JSON: lambda value: F.when(is_one_json_value(value) | (value == events.PLACEHOLDER), value),
     Encoding.HSTORE: _hstore,
     Encoding.BYTES: _bytes,
     Encoding.TEXT_AS_BYTES: _text,

@@ -1,15 +1,20 @@
-"""Checks all of an event's columns, with one expression for all columns that are alike.
+"""Checks all of an event's columns, with one expression for many columns that are alike.
 
-One expression per column would take longer to plan than most batches take to decode, and PostgreSQL allows 1,600.
+One expression per column takes long to plan, and PostgreSQL allows 1,600.
 """
 
 import json
+import uuid
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
 
 from spark_jobs.decoding.schema import Column
+
+# Spark needs a field name of its own for these, and any name may be a JSON key: so it is random, chosen at each start.
+CORRUPT = uuid.uuid4().hex
+_FEW = 16
 
 
 def sent(columns: Sequence[Column]) -> Expression:
@@ -19,6 +24,15 @@ def sent(columns: Sequence[Column]) -> Expression:
 
 def sent_path(column: Column) -> str:
     return f"_wire.{quoted(column.source)}"
+
+
+def stored_path(column: Column) -> str:
+    return f"row.{quoted(column.name)}"
+
+
+def are_few(columns: Sequence[Column]) -> bool:
+    """Whether an expression for each of them is fast to plan: Spark compiles those, and never an array's lambda."""
+    return len(columns) <= _FEW
 
 
 def quoted(name: str) -> str:

@@ -61,8 +61,14 @@ def captured(case: str) -> list[str]:
 
 
 def as_lines(events: Sequence[Event | str]) -> str:
-    """Events as JSON lines; a text stands for itself."""
-    return "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in events)
+    """Events as JSON lines, written as Debezium writes them; a text stands for itself."""
+    return "".join(f"{line if isinstance(line, str) else _written(line)}\n" for line in events)
+
+
+def _written(event: Event) -> str:
+    text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+    is_utf8 = text.encode(errors="replace").decode() == text  # half a surrogate pair isn't
+    return text if is_utf8 else json.dumps(event)
 
 
 def frame_of(spark: SparkSession, texts: Sequence[str]) -> DataFrame:

@@ -25,6 +25,8 @@ def decode(spark: SparkSession, columns: tuple[Column, ...]) -> Decode:
             interpreted = _in_order(use(lines))
         compiled = _in_order(use(lines))
         assert repr(interpreted) == repr(compiled)
+        for ordinary, row in zip(_in_order(use.ordinary(lines)), compiled, strict=True):
+            assert ordinary["reason"] or repr(ordinary) == repr(row)
         return compiled
 
     return decode_all

@@ -2,16 +2,17 @@
 
 import datetime as dt
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from contract import events
 from contract.events import PLACEHOLDER
-from spark_jobs.decoding.decode import Decoder
+from spark_jobs.decoding.decode import Decoder, longest_names
 from spark_jobs.decoding.schema import Column, extend, parse
 from tests.spark_jobs.decoding.conftest import REQUIRED, Decode
 from tests.spark_jobs.events import Event, as_lines, avro, captured, event, frame_of
@@ -169,6 +170,13 @@ WRONG: list[tuple[Event | str, str]] = [
     (event(10248, 1) | {"order_items": "[{"}, "value: order_items (not JSON text)"),
     (event(10248, 1) | {"order_items": "[] []"}, "value: order_items (not JSON text)"),
     (event(10248, 1) | {"order_items": ""}, "value: order_items (not JSON text)"),
+    # Documents are checked together.
+    (event(10248, 1) | {"order_items": '1,"x":2'}, "value: order_items (not JSON text)"),
+    (event(10248, 1) | {"shipment": "{}} {"}, "value: shipment (not JSON text)"),
+    (
+        event(10248, 1) | {"order_items": "[1", "products": "2]"},
+        "value: order_items (not JSON text), products (not JSON text)",
+    ),
     (event(10248, 1) | {"__op": "t"}, "operation: __op is t"),
     (event(10248, 1, customer_id="\ud83d"), "value: half a surrogate pair, which no text can hold"),
     (event(10248, 1, customer_id="\\\ude00x"), "value: half a surrogate pair, which no text can hold"),
@@ -202,6 +210,25 @@ def test_what_does_not_fit_says_which_field(decode: Decode) -> None:
     assert [row["line"] for row in wrong] == [as_lines([given]).rstrip("\n") for given, _ in WRONG]
     # Events that don't fit don't affect the table's columns.
     assert {tuple(row["unknown"]) for row in wrong} == {()}
+
+
+def test_events_are_ordinary_in_each_constant_order_of_their_fields(
+    spark: SparkSession, columns: tuple[Column, ...]
+) -> None:
+    """Decoding others takes several times as long."""
+    lines = [line for case in ("snapshot", "insert", "update", "delete") for line in captured(case)]
+    turned = [dict(reversed(json.loads(line).items())) | {"__source_txId": 7} for line in lines]
+    frame = frame_of(spark, as_lines(turned).splitlines())
+    order = longest_names(frame)
+    assert order == tuple(turned[0])
+
+    def reasons(frame: DataFrame, order: Sequence[str]) -> set[str | None]:
+        decoded = Decoder(columns, required=REQUIRED, order=order).ordinary(frame)
+        return {row["reason"] for row in decoded.collect()}
+
+    assert reasons(frame_of(spark, lines), ()) == {None}
+    assert reasons(frame, order) == {None}
+    assert reasons(frame, ()) == {"odd"}
 
 
 def test_bytes_that_are_no_text_are_set_aside(spark: SparkSession, columns: tuple[Column, ...]) -> None:
