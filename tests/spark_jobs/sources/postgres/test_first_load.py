@@ -341,6 +341,15 @@ def test_a_load_waits_for_the_connector(loaded: Loaded, lacking: dict[str, str])
     assert line.endswith("with public.w")
 
 
+def test_a_history_begins_with_the_first_rows(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_load, "_BYTES_PER_PART", 64 << 10)
+    loaded.extra, loaded.arguments = {keys.HISTORY_KEPT: "true"}, ("--table-type", "MERGE_ON_READ")
+    loaded.execute(MANY.format("w", 21, 1500))
+    loaded.run()
+    events = loaded.spark.read.parquet(f"{loaded.settings().events_path}/*")
+    assert (events.count(), events.select("row.id").distinct().count(), len(in_the_lake(loaded))) == (1500, 1500, 1500)
+
+
 @pytest.mark.parametrize("last", [21, 1500])
 def test_a_table_without_a_key_gets_each_row_and_then_each_event_once(
     loaded: Loaded, monkeypatch: pytest.MonkeyPatch, last: int
