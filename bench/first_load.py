@@ -127,7 +127,7 @@ class _Lake:
         self.run("source", "describe", NAME, "--dsn", self.dsn)
         file = self._folder / "pipelines" / f"{NAME}.toml"
         text = file.read_text(encoding="utf-8")
-        file.write_text(text.replace("[source]\n", f'[source]\nfirst_load = "{way}"\n'), encoding="utf-8")
+        file.write_text(text.replace('first_load = "connector"', f'first_load = "{way}"'), encoding="utf-8")
         self.run("source", "prepare", NAME, "--dsn", self.dsn)
 
     def run(self, *arguments: str) -> str:

@@ -33,7 +33,7 @@ PATIENT = ("--timeout", "240")
 @pytest.fixture(scope="module", autouse=True)
 def _running(make: Commands) -> None:
     make.pipeline()
-    make.replace("[source]\n", '[source]\nfirst_load = "direct"\n')
+    make.replace('first_load = "connector"', 'first_load = "direct"')
     make.prepare()
     make.up()
 

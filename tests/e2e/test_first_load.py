@@ -1,4 +1,4 @@
-"""Tables that the job reads from the database at first, with Debezium's events behind, under writers and kill -9."""
+"""Tables that the job reads from the database at first, with Debezium's events behind, while all of it is killed."""
 
 import threading
 import time
@@ -25,6 +25,9 @@ MAKING = "".join(
     for n in range(TABLES)
 )
 
+# As a server that ends at once: both its replication and its readers.
+SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'cdc_connector'"
+
 
 class Rows(Business):
     """Changes, deletes and inserts rows of all tables, some transactions of many."""
@@ -44,7 +47,7 @@ class Rows(Business):
 def test_first_loads_under_writers_and_kills_end_equal(make: Commands, source: ConnectionParameters) -> None:
     execute(source, "ANALYZE")
     make.pipeline()
-    make.replace("[source]\n", '[source]\nfirst_load = "direct"\n')
+    make.replace('first_load = "connector"', 'first_load = "direct"')
     make.prepare()
     chance, platform = cases.chance(), Platform(make.platform)
     with Rows(source, rate=50, seed=chance.randrange(10**9)):
@@ -52,8 +55,11 @@ def test_first_loads_under_writers_and_kills_end_equal(make: Commands, source: C
             starting = threading.Thread(target=make.up, kwargs={"status": None})
             starting.start()
             time.sleep(chance.uniform(3, 20))
-            if platform.pid("job") is not None:
-                kill(platform, "job")
+            victim = chance.choice(("job", "connect", "sessions"))
+            if victim == "sessions":
+                execute(source, SESSIONS)
+            elif platform.pid(victim) is not None:
+                kill(platform, victim)
             starting.join()
         make.up()
     assert equal_tables(make.reconcile("--timeout", "400")).keys() == {f"public.t{n}" for n in range(TABLES)}

@@ -111,7 +111,7 @@ def test_each_table_is_equal_or_named_with_its_reason(make: Commands, source: Co
     told |= {table: comes for table, (comes, _) in STOPPED.items()}
     for table, comes in told.items():
         assert re.search(rf"^  odd\.{table}: .*: 1 row, such as key .*: {re.escape(comes)}", said, re.MULTILINE), table
-    make.replace("[source]\n", f'[source]\nfirst_load = "{way}"\n')
+    make.replace('first_load = "connector"', f'first_load = "{way}"')
     make.prepare()
     captured = tomllib.loads(make.file.read_text(encoding="utf-8"))["tables"]
     direct = way == "direct"
