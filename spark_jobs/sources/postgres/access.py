@@ -160,7 +160,7 @@ class Look:
         timeout_seconds: float,
         give_back: Callable[[Any, bool], None],
         first: str | None,
-        snapshot: str | None,
+        snapshot: str,
     ) -> None:
         self._connection = connection
         self._timeout_seconds = timeout_seconds
@@ -173,7 +173,7 @@ class Look:
         connection.setAutoCommit(False)
         self._statement.execute(self.beginning(snapshot))
 
-    def beginning(self, snapshot: str | None = None) -> str:
+    def beginning(self, snapshot: str = "") -> str:
         """Return the statements that begin the transaction, or another connection's transaction with its snapshot."""
         limits = {"statement_timeout": f"{int(self._timeout_seconds * 1000)}", "lock_timeout": _LOCK_TIMEOUT}
         lines = ["SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"]
@@ -240,16 +240,16 @@ class Database:
         if line := unverified(server):
             log(line)
 
-    def look(self, first: str | None = None, *, snapshot: str | None = None) -> Look:
+    def look(self, first: str | None = None, *, snapshot: Callable[[], str] = lambda: "") -> Look:
         """Begin a look once a connection is free; a dead one is replaced. `first` is queried before the snapshot.
 
-        `snapshot`: another connection's, which exports it.
+        `snapshot`: exports another connection's then, and returns its name.
         """
         self._free.acquire()
         connection = None
-        limit = self._server.statement_seconds
-        begun = partial(Look, timeout_seconds=limit, give_back=self._taken_back, first=first, snapshot=snapshot)
         try:
+            limit, name = self._server.statement_seconds, snapshot()
+            begun = partial(Look, timeout_seconds=limit, give_back=self._taken_back, first=first, snapshot=name)
             with contextlib.suppress(IndexError):  # when all are in use
                 connection = self._idle.pop()
             if connection is not None:

@@ -21,6 +21,7 @@ _REPLICATION = {
     "assumeMinServerVersion": "10",
     "readOnly": "false",
 }
+_CREATE = "CREATE_REPLICATION_SLOT {slot} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,15 +65,20 @@ def snapshot_look(database: Database) -> tuple[Look, Snapshot]:
     out, and isn't visible yet. Creating the slot waits until all transactions that were running have ended. One table
     at a time: a server has few walsenders.
     """
-    with database.replicating, contextlib.closing(database.connected(**_REPLICATION)) as connection:
-        statement = connection.createStatement()
-        slot = f"first_load_{uuid4().hex}"
-        found = statement.executeQuery(f"CREATE_REPLICATION_SLOT {slot} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT")
-        found.next()
-        place, name = str(found.getString("consistent_point")), str(found.getString("snapshot_name"))
-        look = database.look(snapshot=name)
+    slot, found = f"first_load_{uuid4().hex}", dict[str, str]()
+    with contextlib.ExitStack() as stack:
+
+        def exported() -> str:
+            stack.enter_context(database.replicating)
+            connection = stack.enter_context(contextlib.closing(database.connected(**_REPLICATION)))
+            row = connection.createStatement().executeQuery(_CREATE.format(slot=slot))
+            row.next()
+            found["place"] = str(row.getString("consistent_point"))
+            return str(row.getString("snapshot_name"))
+
+        look = database.look(snapshot=exported)
         try:
-            snapshot = _described(look, slot, place)
+            snapshot = _described(look, slot, found["place"])
         except BaseException:
             look.close()
             raise
