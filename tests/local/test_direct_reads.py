@@ -11,7 +11,6 @@ from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.platform.arriving import PATIENCE_S
 from local.platform.job import READ_AGAIN, TableState, ask, table_jobs
-from local.resnapshot import direct
 from local.resnapshot.direct import wait_until_read
 from settings.load import load_pipeline
 from spark_jobs.options import keys
@@ -75,8 +74,8 @@ def test_a_request_is_waited_for_as_long_as_the_job_reads(
     table: Any = Mock(job_name="lake.t", lake=Mock(newest_of_job=newest))
     table.name = "t"
     pipeline: Any = Mock(table_states=lambda: {"lake.t": left[0][1]} if left[0][1] else {})
-    monkeypatch.setattr(direct.time, "sleep", lambda _seconds: left.pop(0))
-    monkeypatch.setattr(direct.time, "monotonic", lambda: left[0][0])
+    monkeypatch.setattr("local.resnapshot.direct.time.sleep", lambda _seconds: left.pop(0))
+    monkeypatch.setattr("local.resnapshot.direct.time.monotonic", lambda: left[0][0])
     heard: list[str] = []
     try:
         wait_until_read(pipeline, [table], "wanted", timeout_s=TIMEOUT_S, say=heard.append)
