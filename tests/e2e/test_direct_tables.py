@@ -60,6 +60,6 @@ def test_a_table_is_read_again_by_the_job_also_after_a_kill(make: Commands, sour
     time.sleep(random.uniform(0, 10))
     kill(platform, "job")
     reading.join()
-    assert f"public.first: {ROWS:,} rows read, comparing them" in said[0]
+    assert "rows read, comparing them" in said[0]
     assert equal_tables(said[0]) == {"public.first": ROWS}
     make.wait_until_status_is_well()

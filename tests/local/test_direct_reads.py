@@ -1,0 +1,86 @@
+"""A request that the job reads tables again: it is kept for the job, and waited for."""
+
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from contract.table_states import FAILING, LOADING
+from local.errors import PlatformError
+from local.look.lake import LakeError
+from local.platform.arriving import PATIENCE_S
+from local.platform.job import READ_AGAIN, TableState, ask, table_jobs
+from local.resnapshot.direct import wait_until_read
+from settings.load import load_pipeline
+from spark_jobs.options import keys
+
+READS, COMPARES = (
+    TableState(state=LOADING, detail=detail) for detail in ("7 rows read", "9 rows read, comparing them")
+)
+FAILS = TableState(state=FAILING, detail="no such file")
+TIMEOUT_S = 100
+
+
+def test_a_request_reaches_its_tables_alone_and_stays_beside_others(tmp_path: Path) -> None:
+    pipeline = load_pipeline("pagila")
+    ask(tmp_path, {"pagila_city": "first", "pagila_address": "first"})
+    ask(tmp_path, {"pagila_city": "second"})
+    wanted = {job.table: job.configuration.get(keys.READ_AGAIN) for job in table_jobs(pipeline, folder=tmp_path)}
+    assert (wanted["pagila_city"], wanted["pagila_address"]) == ("second", "first")
+    assert set(wanted.values()) == {"first", "second", None}
+    # One that can't be read is none.
+    (tmp_path / READ_AGAIN).write_text("{")
+    assert not any(keys.READ_AGAIN in job.configuration for job in table_jobs(pipeline, folder=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("looks", "said", "problem"),
+    [
+        # At each look: the time, the job's state for the table, and the request that its newest commit names.
+        pytest.param(
+            [(0, None, None), (1, READS, "former"), (2, READS, "former"), (3, COMPARES, "former"), (4, None, "wanted")],
+            ["t: 7 rows read", "t: 9 rows read, comparing them"],
+            None,
+            id="until it is met",
+        ),
+        pytest.param(
+            [(0, None, None), (90, READS, None), (150, READS, None), (190.1, READS, None)],
+            ["t: 7 rows read"],
+            "t: the job's reading doesn't move for 100 s: `./lake status`",
+            id="nothing moves",
+        ),
+        pytest.param(
+            [(0, FAILS, None), (9, READS, None), (10, FAILS, None), (11 + PATIENCE_S, FAILS, None)],
+            ["t: 7 rows read"],
+            "table t fails in the job: no such file",
+            id="it fails for a while",
+        ),
+    ],
+)
+def test_a_request_is_waited_for_as_long_as_the_job_reads(
+    monkeypatch: pytest.MonkeyPatch,
+    looks: list[tuple[float, TableState | None, str | None]],
+    said: list[str],
+    problem: str | None,
+) -> None:
+    left = list(looks)
+
+    def newest() -> tuple[str, dict[str, str]]:
+        if left[0][2] is None:
+            raise LakeError("no table")
+        return "20261127000000000", {keys.IGNORED: left[0][2]}
+
+    table: Any = Mock(job_name="lake.t", lake=Mock(newest_of_job=newest))
+    table.name = "t"
+    pipeline: Any = Mock(table_states=lambda: {"lake.t": left[0][1]} if left[0][1] else {})
+    monkeypatch.setattr("local.resnapshot.direct.time.sleep", lambda _seconds: left.pop(0))
+    monkeypatch.setattr("local.resnapshot.direct.time.monotonic", lambda: left[0][0])
+    heard: list[str] = []
+    try:
+        wait_until_read(pipeline, [table], "wanted", timeout_s=TIMEOUT_S, say=heard.append)
+        found = None
+    except PlatformError as error:
+        found = str(error)
+    assert (heard, len(left)) == (said, 1)
+    assert found == problem or (problem is not None and str(found).startswith(problem))
