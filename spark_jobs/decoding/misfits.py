@@ -123,7 +123,7 @@ def may_be_bad(kinds: Sequence[Sequence[Column]]) -> Expression:
         elif wire.are_few(kind):
             found += [F.expr(f"{wire.sent_path(c)} IS NOT NULL AND {wire.stored_path(c)} IS NULL") for c in kind]
         else:
-            found.append(F.lit(True))
+            found.append(F.size(_unconverted(kind, [c.name for c in kind], takes_specials=False)) > 0)
     return reduce(operator.or_, found)
 
 

@@ -231,6 +231,16 @@ def test_events_are_ordinary_in_each_constant_order_of_their_fields(
     assert reasons(frame, ()) == {"odd"}
 
 
+def test_many_columns_alike_are_checked_as_few_are(spark: SparkSession, decode: Decode) -> None:
+    micros = {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}
+    by = schema_of(order_id="int", **{f"at_{number}": micros for number in range(20)})
+    good = {"order_id": 1} | dict.fromkeys((f"at_{number}" for number in range(20)), 1)
+    bad = good | {"at_3": -9_223_372_036_853_775_000}
+    assert decode(good, bad, by=by)[1]["reason"].startswith("value: at_3 (not microseconds since")
+    found = Decoder(by, required=("order_id",)).ordinary(frame_of(spark, as_lines([good, bad]).splitlines()))
+    assert [row["reason"] for row in found.orderBy("number").collect()] == [None, "odd"]
+
+
 def test_bytes_that_are_no_text_are_set_aside(spark: SparkSession, columns: tuple[Column, ...]) -> None:
     cut = b'{"order_id":1,"__lsn":2,"customer_id":"\xc3"}'
     lines = spark.range(1).select(F.unhex(F.lit(cut.hex())).alias("bytes"))
