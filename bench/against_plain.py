@@ -19,9 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.job import TIMEOUT_S, spark_session
-from contract import lake
-from contract.events import CREATE, DELETE, DELETED, LSN, OPERATION, SOURCE_TIME_MS, UPDATE
-from contract.source import OUTBOX_TABLE
+from contract import lake, source
+from contract.events import CREATE, DATABASE, DELETE, DELETED, LSN, OPERATION, SCHEMA, SOURCE_TIME_MS, TABLE, UPDATE
 from local.services.spark import JOB, spark_submit
 from spark_jobs.decoding import schema
 from spark_jobs.decoding.schema import IS_DELETED, Column, Encoding
@@ -100,9 +99,9 @@ def _line(order: int, lsn: int, operation: str) -> str:
         "updated_at": f"2026-11-20T23:{lsn % 60:02}:11.{lsn % 1_000_000:06}Z",
         DELETED: str(operation == DELETE).lower(),
         OPERATION: operation,
-        "__db": "devdb",
-        "__table": OUTBOX_TABLE,
-        "__schema": "datalake",
+        DATABASE: source.DATABASE,
+        TABLE: source.OUTBOX_TABLE,
+        SCHEMA: source.SCHEMA,
         LSN: 1000 + lsn,
         SOURCE_TIME_MS: 1_795_216_992_726 + lsn,
     }
@@ -144,7 +143,7 @@ def _arguments(folder: Path, step: str) -> list[str]:
         landing=str(folder / "landing" / step),
         table_path=str(folder / "job"),
         database=lake.DATABASE,
-        table=OUTBOX_TABLE,
+        table=source.OUTBOX_TABLE,
         schema_file=str(SCHEMA_FILE),
         properties_file=str(ROOT / "spark_jobs" / "conf" / "cdc_events.properties"),
     )
