@@ -154,8 +154,9 @@ class Ingest(KeptTable):
 
     @property
     def awaits_load(self) -> bool:
-        # Without progress, or where that is ignored, all rows are read.
-        return self._first_load is not None and (self._last_instant is None or self._checkpoint.source is None)
+        # Where progress is ignored, all rows are read again. But where each event is a row, they can't replace those.
+        again = self._checkpoint.source is None and not self._settings.table.append_only
+        return self._first_load is not None and (self._last_instant is None or again)
 
     def _next_batch(self) -> Batch | None:
         if self._first_load and self.awaits_load and isinstance(self._source, JsonFiles):

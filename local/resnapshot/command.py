@@ -50,8 +50,8 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
     with channel.flowing(lakes, wanted, named=bool(names)):
         settle = channel.settlement(entries, wanted.where)
         left = [entry for entry in entries if entry.name not in aside]
-        # A condition, however, is the connector's.
-        ways = {entry.name: "connector" if wanted.where else entry.first_load for entry in left}
+        # A condition, however, is the connector's, and a table without a key can't be read again.
+        ways = {one.name: "connector" if wanted.where or one.append_only else one.first_load for one in left}
         if others := [entry for entry in left if ways[entry.name] == "connector"]:
             channel.read_again(others, wanted.where)
         if made_again:

@@ -264,6 +264,22 @@ def test_a_table_is_read_again_while_it_is_written(loaded: Loaded) -> None:
         assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
 
 
+def test_a_table_without_a_key_keeps_its_rows_where_its_progress_is_ignored(loaded: Loaded) -> None:
+    """Each event is a row there, so the source's rows can't replace them: what has landed is read again."""
+    keyless = {keys.APPEND_ONLY: "true", keys.RECORD_KEY: ""}
+    loaded.key, loaded.extra = "", {**keyless, keys.FIRST_LOAD_SLOT: "", keys.FIRST_LOAD_PUBLICATION: ""}
+    loaded.execute("ALTER TABLE w DROP CONSTRAINT w_pkey; ALTER TABLE w REPLICA IDENTITY FULL")
+    loaded.execute("UPDATE w SET v = -1, large = 'x' WHERE id < 4")
+    loaded.land()
+    [report] = loaded.run()
+    assert (report.events, report.upserts, report.quarantined) == (3, 3, 0)
+    loaded.extra, loaded.arguments = keyless, AGAIN
+    job = loaded.job()
+    assert not job.awaits_load
+    loaded.run(job)
+    assert [row["v"] for row in loaded.stored(by_spark=True)] == [-1, -1, -1]
+
+
 @pytest.mark.parametrize(
     ("change", "upserts", "kept", "quarantined"),
     [
