@@ -90,7 +90,7 @@ BEGIN
 END
 $$
 """
-# Triggers and views that this transaction didn't create or replace belong to an earlier version.
+# Triggers that this transaction didn't create or replace belong to an earlier version, as do functions without a trigger.
 _DROP_LEFTOVERS = f"""
 DO $$
 DECLARE
@@ -107,7 +107,7 @@ BEGIN
     FOR leftover IN
         SELECT oid::REGPROCEDURE AS name FROM pg_proc
         WHERE pronamespace = '{SCHEMA}'::REGNAMESPACE AND proname LIKE 'outbox\\_%'
-          AND xmin <> pg_current_xact_id()::XID
+          AND prorettype = 'trigger'::REGTYPE AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgfoid = pg_proc.oid)
     LOOP
         EXECUTE format('DROP ROUTINE %s', leftover.name);
     END LOOP;

@@ -57,19 +57,7 @@ BEGIN
 END
 $$;
 
--- Our triggers go; so does what only ours needs: whole old rows in the WAL.
-DO $$
-DECLARE
-    ours RECORD;
-BEGIN
-    FOR ours IN
-        SELECT tgname, tgrelid::REGCLASS AS table_name FROM pg_trigger
-        WHERE tgname LIKE 'outbox\_%' AND tgrelid <> 'datalake.outbox_pending'::REGCLASS
-    LOOP
-        EXECUTE format('DROP TRIGGER %I ON %s', ours.tgname, ours.table_name);
-    END LOOP;
-END
-$$;
+-- Only ours needs whole old rows in the WAL.
 ALTER TABLE datalake.cdc_events REPLICA IDENTITY DEFAULT;
 
 CREATE TRIGGER bench_row_triggers AFTER INSERT OR UPDATE ON datalake.orders

@@ -1,5 +1,5 @@
 -- Mode `statement`, after transaction.sql: each statement writes the orders that it touched.
-CREATE OR REPLACE FUNCTION datalake.outbox_changed(changed_entity TEXT, changed_keys TEXT[], changed_parts INTEGER) RETURNS VOID
+CREATE OR REPLACE FUNCTION datalake.outbox_changed(changed_entity TEXT, changed_keys TEXT[], changed_parts INTEGER) RETURNS BOOLEAN
 LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -12,6 +12,7 @@ BEGIN
     SELECT pg_current_xact_id(), changed_entity, changed_keys, changed_parts, g.commits
     FROM datalake.outbox_gate g WHERE g.slot = 0;
     PERFORM datalake.outbox_write(order_ids, array_fill(changed_parts, ARRAY[cardinality(order_ids)]), touch => TRUE);
+    RETURN TRUE;
 END
 $$;
 UPDATE datalake.outbox_versions SET mode = 'statement';

@@ -15,5 +15,6 @@ BEGIN
     END IF;
 END
 $$;
+ALTER TABLE datalake.cdc_events RESET (toast_tuple_target);
 UPDATE datalake.outbox_versions
-SET sql_hash = 'earlier', mode = 'transaction', steps = array_remove(steps, '0004_one_mode'), views = '';
+SET sql_hash = 'earlier', mode = 'transaction', steps = array_remove(array_remove(steps, '0004_one_mode'), '0005_inline_rows'), views = '';
