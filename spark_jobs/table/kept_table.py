@@ -28,7 +28,7 @@ class SharedParts:
     stop: threading.Event = field(default_factory=threading.Event)
     metrics: Metrics | None = None
     turns: Turns = field(default_factory=lambda: Turns(1))
-    listing: SharedListing = field(default_factory=lambda: SharedListing(max_age_seconds=0))
+    listing: SharedListing = field(default_factory=SharedListing)
     databases: Databases | None = None
 
 
