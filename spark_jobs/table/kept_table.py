@@ -44,7 +44,7 @@ class KeptTable(ABC):
             stores.append(settings.source.root)
         self._spark = spark
         self._settings = settings
-        self._table = HudiTable(spark, settings.table, forget=remembering(Hadoop(spark), stores, shared.log))
+        self._table = HudiTable(spark, settings.table, memory=remembering(Hadoop(spark), stores, shared.log))
         self._log = shared.log
         self._claim = claim
         self._turns = shared.turns
