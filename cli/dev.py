@@ -28,7 +28,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
             ("outbox", "Outbox functions against row triggers, with pgbench.", "bench.outbox.command", JARS),
             ("job", "The job's CPU against a plain script's.", "bench.against_plain", JARS),
             ("freshness", "How old changes are when the lake shows them.", "bench.freshness", JARS),
-            ("requests", "What a commit of the job asks S3 for, by layout.", "bench.s3_requests", JARS),
+            ("requests", "What a small commit takes: requests to S3, time, CPU.", "bench.s3_requests", JARS),
             ("query", "What polls by a timestamp lose; how long full scans take.", "bench.query", JARS),
             ("reconcile", "Seconds and memory of a large comparison.", "bench.reconcile", JARS),
             ("tables", "What many tables in one application cost.", "bench.tables", JARS),

@@ -46,8 +46,7 @@ class ManyTables:
             stop=stop,
             log=log,
             turns=Turns(listed.parallel_commits, lambda: slots(spark)),
-            # All tables share one listing per poll.
-            listing=SharedListing(max_age_seconds=listed.poll_seconds / 2),
+            listing=SharedListing(many=True),
             databases=Databases(spark, log=log),
         )
         self._lock = threading.Lock()

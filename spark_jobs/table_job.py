@@ -96,13 +96,23 @@ class TableStatus:
         return changed
 
 
+# After data: of the poll interval, and at least.
+_FIRST_PAUSE, _LEAST_PAUSE_S = 1 / 20, 0.05
+
+
+def following_pause(last: float, longest: float) -> float:
+    """Return the pause (s) after a round without data; `last` is the one before, 0 after data."""
+    return min(longest, max(2 * last, longest * _FIRST_PAUSE, _LEAST_PAUSE_S))
+
+
 @dataclass(eq=False)
 class Loop:
     """Drives a table's batches, in continuous mode indefinitely, and tells what listens to them.
 
     After a failure each batch starts from the table's own progress. In continuous mode a round begins at least the
     minimum interval after the previous one, and outages are retried without limit. Other failures are retried
-    `--max-retry-count` times in a row; so are outages without continuous mode. Pauses double from 1 s.
+    `--max-retry-count` times in a row; so are outages without continuous mode. Pauses double from 1 s. A round without
+    data is followed by a pause, too: short after data, up to the poll interval as long as none comes.
     """
 
     kept: KeptTable
@@ -113,6 +123,7 @@ class Loop:
     glue_sync: GlueSync | None = None
     clock: Callable[[], float] = time.monotonic
     _counted: int = field(default=0, init=False)
+    _pause: float = field(default=0.0, init=False)
     _loaded: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -132,14 +143,16 @@ class Loop:
                 continue
             if report is not None:
                 self._committed(report)
+                self._pause = 0.0
             elif not options.continuous:
                 return
             else:
                 self._idle()
+                self._pause = following_pause(self._pause, self.settings.poll_seconds)
             if options.continuous:
                 interval = max(options.min_sync_interval_seconds, shared.turns.min_interval_seconds())
                 rest = began + interval - self.clock()
-                shared.stop.wait(max(rest, 0 if report else self.settings.poll_seconds))
+                shared.stop.wait(max(rest, self._pause))
 
     def finish(self) -> None:
         """Close what the table has open, and sync what is pending."""

@@ -13,7 +13,7 @@ from spark_jobs.options.command_line import (
     table_name,
     transformers,
 )
-from spark_jobs.options.settings import OF_MANY_TABLES, PROPERTIES, ApplicationSettings, Settings, decide
+from spark_jobs.options.settings import OF_MANY_TABLES, ApplicationSettings, Settings, decide
 
 ReadText = Callable[[str], str]
 _NO_DATABASE = "default"
@@ -53,8 +53,6 @@ class TableList:
             raise SettingsError(f"{keys.TARGET_BASE_PATH} is for one table: say it in that table's own file")
         # How many tables may decode and commit at the same time.
         self.parallel_commits = application.parallel_commits
-        # Pause between two looks for data, unless a table's own file sets another.
-        self.poll_seconds = float(PROPERTIES[keys.POLL_INTERVAL].read(of_all))
         self.stop_file = of_all.get(keys.STOP_FILE)
         self.metrics_namespace = of_all.get(keys.METRICS_NAMESPACE)
 

@@ -5,7 +5,10 @@ package spark_jobs;
 import java.io.ByteArrayInputStream;
 import java.io.EOFException;
 import java.io.FileNotFoundException;
+import java.io.FilterOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -26,6 +29,9 @@ public class RememberingFileSystem extends FilterFileSystem {
   private static final int INSTANTS = 4;
   private final Map contents = new LinkedHashMap();
   private final Map objects = new LinkedHashMap();
+  // Timeline folders whose listing may be remembered → the listing; null while it isn't known.
+  private final Map listings = new HashMap();
+  private int changes = 0;
 
   public RememberingFileSystem(FileSystem below) { super(below); }
 
@@ -36,6 +42,10 @@ public class RememberingFileSystem extends FilterFileSystem {
       Path path = (Path) i.next();
       if (isProperties(path) && isBelow(path, folder)) i.remove();
     }
+  }
+
+  public synchronized void rememberListing(String timeline, boolean wanted) {
+    if (wanted) this.listings.put(new Path(timeline), null); else this.listings.remove(new Path(timeline));
   }
 
   public FSDataInputStream open(Path path, int bufferSize) throws IOException {
@@ -62,6 +72,25 @@ public class RememberingFileSystem extends FilterFileSystem {
   }
 
   public FileStatus[] listStatus(Path path) throws IOException {
+    return isRemembered(path) ? timeline(path) : otherStatuses(path);
+  }
+
+  private FileStatus[] timeline(Path path) throws IOException {
+    FileStatus[] known;
+    int before;
+    synchronized (this) { known = (FileStatus[]) this.listings.get(path); before = this.changes; }
+    if (known == null) {
+      known = this.fs.listStatus(path);
+      synchronized (this) {
+        if (before == this.changes && isRemembered(path)) this.listings.put(path, known);
+      }
+    }
+    return (FileStatus[]) known.clone();
+  }
+
+  private synchronized boolean isRemembered(Path path) { return this.listings.containsKey(path); }
+
+  private FileStatus[] otherStatuses(Path path) throws IOException {
     FileStatus known = isLanded(path) ? status(path) : null;
     return known == null || known.isDirectory() ? this.fs.listStatus(path) : new FileStatus[] {known};
   }
@@ -105,6 +134,12 @@ public class RememberingFileSystem extends FilterFileSystem {
   }
 
   private synchronized void forget(Path path) {
+    this.changes++;
+    for (Iterator i = this.listings.entrySet().iterator(); i.hasNext(); ) {
+      Map.Entry each = (Map.Entry) i.next();
+      Path folder = (Path) each.getKey();
+      if (folder.equals(path.getParent()) || isBelow(folder, path.toString())) each.setValue(null);
+    }
     removeBelow(this.objects, path.toString());
     removeBelow(this.contents, path.toString());
   }
@@ -148,23 +183,33 @@ public class RememberingFileSystem extends FilterFileSystem {
   public FSDataOutputStream create(Path path, FsPermission permission, boolean overwrite, int bufferSize,
       short replication, long blockSize, Progressable progress) throws IOException {
     forget(path);
-    return this.fs.create(path, permission, overwrite, bufferSize, replication, blockSize, progress);
+    FSDataOutputStream out =
+        this.fs.create(path, permission, overwrite, bufferSize, replication, blockSize, progress);
+    return isRemembered(path.getParent()) ? new FSDataOutputStream(new Written(path, out), null) : out;
   }
 
   public FSDataOutputStreamBuilder createFile(Path path) {
     forget(path);
+    // Its file appears at a time that isn't known here.
+    rememberListing(path.getParent().toString(), false);
     return this.fs.createFile(path);
   }
 
   public boolean rename(Path from, Path to) throws IOException {
-    forget(from);
-    forget(to);
-    return this.fs.rename(from, to);
+    try {
+      return this.fs.rename(from, to);
+    } finally {
+      forget(from);
+      forget(to);
+    }
   }
 
   public boolean delete(Path path, boolean recursive) throws IOException {
-    forget(path);
-    return this.fs.delete(path, recursive);
+    try {
+      return this.fs.delete(path, recursive);
+    } finally {
+      forget(path);
+    }
   }
 
   // What FilterFileSystem would do in its own, dearer way.
@@ -175,6 +220,16 @@ public class RememberingFileSystem extends FilterFileSystem {
   public boolean isFile(Path path) throws IOException { return this.fs.isFile(path); }
   public RemoteIterator listFiles(Path path, boolean recursive) throws IOException {
     return this.fs.listFiles(path, recursive);
+  }
+
+  // An object appears when its stream is closed.
+  private class Written extends FilterOutputStream {
+    private final Path path;
+    Written(Path path, OutputStream out) { super(out); this.path = path; }
+    public void write(byte[] bytes, int from, int length) throws IOException { this.out.write(bytes, from, length); }
+    public void close() throws IOException {
+      try { super.close(); } finally { RememberingFileSystem.this.forget(this.path); }
+    }
   }
 
   private static class Content extends ByteArrayInputStream implements Seekable, PositionedReadable {

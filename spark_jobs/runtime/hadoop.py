@@ -3,7 +3,8 @@
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.resources import files
 from pathlib import Path
@@ -18,6 +19,8 @@ _CHUNK = 1 << 20
 _S3 = re.compile(r"s3[an]?:")
 _S3_BUCKET = re.compile(r"s3[an]?://[^/]+")
 _LOCAL = re.compile(r"file:/+")
+# Not those of the file formats, which Spark's sources and writers use.
+_OF_PROGRAMS = r"^(yarn|mapreduce)\.(?!input|output|file)"
 
 
 def local_path(qualified: str) -> str | None:
@@ -32,25 +35,41 @@ class Hadoop:
         self.jvm: Any = spark._jvm
         self.configuration: Any = spark._jsc.hadoopConfiguration()
 
-    def forget_sources(self) -> None:
-        """Drop the origin of each setting: nothing in Hadoop, Spark or Hudi reads it.
+    def lighten(self) -> None:
+        """Drop from the configuration what no task reads: each setting's origin, and defaults of YARN and MapReduce.
 
-        Hudi's tasks carry the configuration, some 1,000 settings: each one's source is compressed separately when a
-        task is written, and again when it is read. Hadoop fills it again whenever it loads another of its files.
+        Hudi's tasks carry it, some 1,000 settings: each is compressed separately when a task is written, and again when
+        it is read. Hadoop fills it again whenever it loads another of its files.
         """
-        if self._sources is not None:
-            self._sources.keySet().clear()
+        if self._contents is not None:
+            origins, settings = (field.get(self.configuration) for field in self._contents)
+            origins.keySet().clear()
+            if settings is not None:
+                settings.entrySet().removeAll(self._unread.entrySet())
 
     @cached_property
-    def _sources(self) -> Any:
-        """The configuration's own map of sources; None where this Hadoop stores it in an unknown field."""
+    def _contents(self) -> tuple[Any, Any] | None:
+        """The configuration's own maps of origins and of settings; None where this Hadoop has other fields."""
         kind = self.jvm.java.lang.Class.forName("org.apache.hadoop.conf.Configuration")
         try:
-            field = kind.getDeclaredField("updatingResource")
+            origins, settings = (kind.getDeclaredField(name) for name in ("updatingResource", "properties"))
         except Py4JJavaError:
             return None
-        field.setAccessible(True)
-        return field.get(self.configuration)
+        for field in (origins, settings):
+            field.setAccessible(True)
+        return origins, settings
+
+    @cached_property
+    def _unread(self) -> Any:
+        """Defaults that only YARN's and MapReduce's own programs read, as written in Hadoop's files."""
+        defaults = self.jvm.org.apache.hadoop.conf.Configuration(False)
+        for file in ("yarn-default.xml", "mapred-default.xml"):
+            defaults.addResource(file)
+        names = defaults.getValByRegex(_OF_PROGRAMS).keySet()
+        assert self._contents is not None  # noqa: S101  (the caller has them)
+        written = self._contents[1].get(defaults)
+        written.keySet().retainAll(names)
+        return written
 
     def qualified(self, path: str) -> str:
         """Return a path with scheme, authority and all its folders; SettingsError if Hadoop can't parse it."""
@@ -197,6 +216,8 @@ def read_text(path: str, spark: SparkSession) -> str:
 # - `hoodie.properties` is read once between two calls of `forget`, which the job makes before each look at the table;
 #   it implies that `.hoodie` exists and, where it names no bootstrapped table, that there is no bootstrap index.
 # - A completed instant never changes. The newest few are kept; the timeline's listing still shows whether one exists.
+# - Hudi lists the timeline some 14 times per commit. While this job commits, a listing holds until it changes a file
+#   there; before and after, each listing is new, because it shows other writers.
 # - Spark checks a landing object's status four times before it reads it: once is enough.
 #
 # A write, rename or delete clears the memory of a file. Executors with a JVM of their own have no layer. The layer is
@@ -208,8 +229,35 @@ _SOURCE = "RememberingFileSystem.java"
 _INSTALLING = threading.Lock()
 
 
-def remembering(hadoop: Hadoop, paths: Sequence[str], log: Log) -> Callable[[], None]:
-    """Put the layer over the object stores of `paths`; return a function that clears its memory below them.
+@dataclass(frozen=True)
+class FileMemory:
+    """The layers over the object stores of some paths, each with its path; without any it does nothing."""
+
+    _layers: Sequence[tuple[Any, str]] = ()
+
+    def forget(self) -> None:
+        """Clear what is known below the paths."""
+        for layer, path in self._layers:
+            layer.forgetBelow(path)
+
+    @contextmanager
+    def only_writer(self, timeline: str) -> Iterator[None]:
+        """Remember the timeline's listing for a block in which nobody else writes, or need be seen."""
+        layers = [layer for layer, path in self._layers if timeline.startswith(path)]
+        for layer in layers:
+            layer.rememberListing(timeline, True)
+        try:
+            yield
+        finally:
+            for layer in layers:
+                layer.rememberListing(timeline, False)
+
+
+NOTHING_KNOWN = FileMemory()
+
+
+def remembering(hadoop: Hadoop, paths: Sequence[str], log: Log) -> FileMemory:
+    """Put the layer over the object stores of `paths`; return its memory below them.
 
     Other file systems get none: a look at a disk costs nothing. Where the layer can't be installed (an unknown Hadoop
     version), a line reports it, and the job continues with more requests.
@@ -218,13 +266,8 @@ def remembering(hadoop: Hadoop, paths: Sequence[str], log: Log) -> Callable[[], 
         layers = [(_installed(hadoop, path), path) for path in paths if path.partition("://")[0] in _SCHEMES]
     except Exception as error:  # noqa: BLE001  (py4j, Janino and Java's reflection each raise their own)
         log(f"more requests to S3 than needed: {first_line(error)}")
-        return lambda: None
-
-    def forget() -> None:
-        for layer, path in layers:
-            layer.forgetBelow(path)
-
-    return forget
+        return NOTHING_KNOWN
+    return FileMemory(layers)
 
 
 def _installed(hadoop: Hadoop, path: str) -> Any:

@@ -154,10 +154,10 @@ _FIRST_PARTITION = "0"
 
 
 class SharedListing:
-    """Creates the tables' listers; answers are `max_age_seconds` old at most. With 0 a single table walks alone."""
+    """Creates the listers of one table, or of `many`, which share their answers."""
 
-    def __init__(self, *, max_age_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._max_age = max_age_seconds
+    def __init__(self, *, many: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+        self._many = many
         self._clock = clock
         self._lock = threading.Lock()
         self._walks: dict[tuple[str, str, bool], Walk] = {}
@@ -170,17 +170,20 @@ class SharedListing:
         scheme, _, rest = root.partition("://")
         name, _, prefix = rest.partition("/")
         bucket = f"{scheme}://{name}"
-        parent = prefix.rpartition("/")[0] if self._max_age else ""
+        parent = prefix.rpartition("/")[0] if self._many else ""
         below = parent or prefix
         with self._lock:
-            new = Walk(client, bucket, name, below and f"{below}/", self._max_age, self._clock)
+            new = Walk(client, bucket, name, below and f"{below}/", self._clock)
             walk = self._walks.setdefault((bucket, below, not parent), new)
-        return S3Lister(root, walk, is_shared=self._max_age > 0)
+        return S3Lister(root, walk, is_shared=self._many)
 
 
 @dataclass(eq=False)
 class Walk:
-    """One walk's findings over the folders below one; the next walk starts when the answer is too old.
+    """One walk's findings over the folders below one; the next walk starts when the answer is too old for a lister.
+
+    That is older than half the time since the lister last asked: a table that looks often gets new answers, and a
+    table alone always does.
 
     S3 answers a listing with 1,000 objects in the order of their names. The walk goes from the first table's folder to
     the last one's and jumps over consumed objects: to the watermark of each topic partition. All that fits into one
@@ -192,21 +195,23 @@ class Walk:
     bucket: str
     name: str
     below: str
-    max_age: float
     clock: Callable[[], float]
     _lock: threading.Lock = field(default_factory=threading.Lock)
     # Of the listers still in use: a table's restarted job has another one.
     _asked: WeakKeyDictionary[S3Lister, Watermarks] = field(default_factory=WeakKeyDictionary)
+    _asked_at: WeakKeyDictionary[S3Lister, float] = field(default_factory=WeakKeyDictionary)
     _found: dict[str, list[SourceFile]] = field(default_factory=dict)
     _began: float = float("-inf")
 
     def after(self, lister: S3Lister, watermarks: Watermarks) -> list[SourceFile]:
         """Return the objects behind their folder's watermark, below the lister's prefix. Raises the client's errors."""
         with self._lock:
+            began = self.clock()
+            # The first time, the walk hasn't covered the lister's folder.
+            since = began - self._asked_at.get(lister, began)
             is_known = lister in self._asked
-            self._asked[lister] = dict(watermarks)
-            if not is_known or self.clock() - self._began > self.max_age:
-                began = self.clock()
+            self._asked[lister], self._asked_at[lister] = dict(watermarks), began
+            if not is_known or began - self._began > since / 2:
                 try:
                     self._found = self._walked(self._watermarks())
                 except self.client.exceptions.NoSuchBucket:

@@ -4,7 +4,7 @@ import itertools
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from spark_jobs.errors import SettingsError
 from spark_jobs.options import keys
 from spark_jobs.ordering import memory
 from spark_jobs.ordering.memory import Delete, Truncates
-from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.runtime.hadoop import NOTHING_KNOWN, FileMemory, Hadoop
 from spark_jobs.sources.postgres.snapshot import Snapshot, read_snapshot
 
 PREFIX = keys.PROGRESS_PREFIX
@@ -135,15 +135,15 @@ class Carried:
 class Timeline:
     """The timeline of the table at `path`, which may not exist yet; each answer is read again."""
 
-    def __init__(self, hadoop: Hadoop, path: str, *, forget: Callable[[], None] = lambda: None) -> None:
-        """Calls `forget` before each look: another writer may have changed what hadoop.remembering's layer knows."""
+    def __init__(self, hadoop: Hadoop, path: str, *, memory: FileMemory = NOTHING_KNOWN) -> None:
+        """Clears `memory` before each look: another writer may have changed what it knows."""
         self._hadoop = hadoop
         self._path = path
-        self._forget = forget
+        self._memory = memory
         self._newest_version = self._hudi_table_version()
 
     def exists(self) -> bool:
-        self._forget()
+        self._memory.forget()
         return self._hadoop.exists(f"{self._path}/.hoodie/hoodie.properties")
 
     def last_instant(self) -> str | None:

@@ -6,8 +6,8 @@ number of buckets, Hudi doesn't find the existing rows, and writes each of them 
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +16,12 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.errors import JobError, Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.table_settings import TableSettings
-from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.runtime.hadoop import NOTHING_KNOWN, FileMemory, Hadoop
 from spark_jobs.table import commits, repair
 from spark_jobs.table.commits import TABLE_VERSION, Timeline
 
 BUCKET = "BUCKET"
+_ALONE = "SINGLE_WRITER"
 # Each has its own store, which another index doesn't fill.
 _APART = ("HBASE", "INMEMORY")
 # Hudi's own default.
@@ -81,10 +82,8 @@ class Commit:
 class HudiTable(Timeline):
     """One Hudi table, which may not exist yet."""
 
-    def __init__(
-        self, spark: SparkSession, settings: TableSettings, *, forget: Callable[[], None] = lambda: None
-    ) -> None:
-        super().__init__(Hadoop(spark), settings.base_path, forget=forget)
+    def __init__(self, spark: SparkSession, settings: TableSettings, *, memory: FileMemory = NOTHING_KNOWN) -> None:
+        super().__init__(Hadoop(spark), settings.base_path, memory=memory)
         self._spark = spark
         self._settings = settings
         # Whether partition values are encoded; `check_layout` reads it from the table.
@@ -145,8 +144,11 @@ class HudiTable(Timeline):
         """Write rows, with deletes flagged, and `metadata` as one commit; JobError if no commit has its progress."""
         layout = {keys.INDEX_LAYOUT: layout_of(self._settings)}
         options = {**self.write_options(operation), **metadata, **layout}
-        self._hadoop.forget_sources()
-        rows.write.format("hudi").options(**options).mode("append").save(self._path)
+        self._hadoop.lighten()
+        # With several writers Hudi looks for the others' commits at the end of its own.
+        alone = options.get("hoodie.write.concurrency.mode", _ALONE).upper() == _ALONE
+        with self._memory.only_writer(f"{self._path}/.hoodie") if alone else nullcontext():
+            rows.write.format("hudi").options(**options).mode("append").save(self._path)
         newest = None
         for instant, details in self.instants(self.meta_client().getActiveTimeline()):
             newest = newest or instant

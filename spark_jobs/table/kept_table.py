@@ -31,7 +31,7 @@ class SharedParts:
     stop: threading.Event = field(default_factory=threading.Event)
     metrics: Metrics | None = None
     turns: Turns = field(default_factory=lambda: Turns(1))
-    listing: SharedListing = field(default_factory=lambda: SharedListing(max_age_seconds=0))
+    listing: SharedListing = field(default_factory=SharedListing)
     databases: Databases | None = None
     loads: Callable[[str], None] = lambda _progress: None
 
@@ -48,7 +48,7 @@ class KeptTable(ABC):
             stores.append(settings.source.root)
         self._spark = spark
         self._settings = settings
-        self._table = HudiTable(spark, settings.table, forget=remembering(Hadoop(spark), stores, shared.log))
+        self._table = HudiTable(spark, settings.table, memory=remembering(Hadoop(spark), stores, shared.log))
         self._log = shared.log
         self._claim = claim
         self._turns = shared.turns

@@ -118,7 +118,7 @@ def test_objects_on_s3_are_listed_alike_by_both_listers(
         for key, value in s3a_settings(services.s3.endpoint).items():
             configuration.set(key.removeprefix("spark.hadoop."), value)
         hadoop = Hadoop(spark)
-        lister, note = lister_for("s3a://landing/cdc", hadoop, SharedListing(max_age_seconds=0))
+        lister, note = lister_for("s3a://landing/cdc", hadoop, SharedListing())
         assert isinstance(lister, S3Lister)
         assert note is None
         files = {file.name: file for file in lister.all()}

@@ -16,7 +16,7 @@ from spark_jobs.runtime.metrics import CommitReport, Metrics
 from spark_jobs.runtime.retry import LINE_S, Backoff, retry_outages
 from spark_jobs.runtime.session import PACE_SECONDS, Turns, large_turns
 from spark_jobs.table.kept_table import KeptTable, SharedParts
-from spark_jobs.table_job import Loop, TableStatus
+from spark_jobs.table_job import Loop, TableStatus, following_pause
 from tests.waiting import PATIENCE_S, wait_until
 
 REPORT = CommitReport(
@@ -179,12 +179,20 @@ def test_an_outage_in_between_does_not_use_up_the_attempts_of_another_failure() 
         run(ValueError("a"), ConnectionRefusedError(), TimeoutError(), ValueError("b"), None, retries=1)
 
 
-def test_the_interval_is_from_the_begin_of_one_round_to_the_next_with_and_without_data(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("interval", "rounds", "begins"),
+    [
+        # HoodieStreamer sleeps minSyncIntervalSeconds minus the round's time; a longer round is followed immediately.
+        (5, [(2, True), (7, True), (0.5, False), (1, True), (0, False)], [5, 7, 5, 5]),
+        # At once after data, then ever later; new data begin that again.
+        (0, [(0, False)] * 7 + [(2, True), (0, False), (0, False)], [0.05, 0.1, 0.2, 0.4, 0.8, 1, 1, 2, 0.05]),
+    ],
+)
+def test_rounds_begin_an_interval_apart_and_soon_after_data(
+    monkeypatch: pytest.MonkeyPatch, interval: int, rounds: list[tuple[float, bool]], begins: list[float]
 ) -> None:
     stop = threading.Event()
     now, begun = 100.0, list[float]()
-    rounds: list[tuple[float, Outcome]] = [(2, REPORT), (7, REPORT), (0.5, None), (1, REPORT), (0, None)]
 
     class Rounds(Script):
         def run_batch(self) -> CommitReport | None:
@@ -199,13 +207,17 @@ def test_the_interval_is_from_the_begin_of_one_round_to_the_next_with_and_withou
         return stop.is_set()
 
     monkeypatch.setattr(stop, "wait", wait)
-    script = Rounds(stop, *(outcome for _, outcome in rounds))
+    script = Rounds(stop, *(REPORT if found else None for _, found in rounds))
     shared = SharedParts(stop=stop, log=lambda _: None)
-    loop = loop_of(script, shared, poll_seconds=1, continuous=True, min_sync_interval_seconds=5)
+    loop = loop_of(script, shared, poll_seconds=1, continuous=True, min_sync_interval_seconds=interval)
     loop.clock = lambda: now
     loop.run()
-    # HoodieStreamer sleeps minSyncIntervalSeconds minus the round's time; a longer round is followed immediately.
-    assert [later - earlier for earlier, later in itertools.pairwise(begun)] == [5, 7, 5, 5]
+    assert [later - earlier for earlier, later in itertools.pairwise(begun)] == pytest.approx(begins)
+
+
+@pytest.mark.parametrize(("longest", "first"), [(0.1, 0.05), (0.2, 0.05), (1, 0.05), (10, 0.5)])
+def test_a_pause_begins_at_a_part_of_the_poll_interval(longest: float, first: float) -> None:
+    assert following_pause(0, longest) == first
 
 
 def test_errors_say_one_line() -> None:

@@ -300,7 +300,7 @@ def test_local_files_are_listed_by_their_change_time(tmp_path: Path) -> None:
 
 def test_a_prefix_or_bucket_that_is_not_there_is_missing_on_s3() -> None:
     client = boto3.client("s3", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
-    lister = SharedListing(max_age_seconds=0).lister("s3a://landing/cdc", client)
+    lister = SharedListing().lister("s3a://landing/cdc", client)
     with Stubber(client) as stub:
         for _ in range(2):
             stub.add_response("list_objects_v2", {"IsTruncated": False})

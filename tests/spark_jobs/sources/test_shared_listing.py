@@ -54,7 +54,7 @@ class Clock:
 def test_idle_tables_share_one_request() -> None:
     topics = [f"shop.public.t{number:03}" for number in range(100)]
     bucket, clock = Bucket(*(key(topic, last) for topic in topics for last in range(5))), Clock()
-    listing = SharedListing(max_age_seconds=0.5, clock=clock)
+    listing = SharedListing(many=True, clock=clock)
     listers = [listing.lister(f"s3://landing/cdc/{topic}", bucket) for topic in topics]
     for lister in listers:
         lister.after({"0": name(4)})
@@ -67,7 +67,7 @@ def test_idle_tables_share_one_request() -> None:
 def test_what_is_consumed_is_jumped_over() -> None:
     topics = ["a", "b", "c"]
     bucket, clock = Bucket(*(key(topic, last) for topic in topics for last in range(5000))), Clock()
-    listing = SharedListing(max_age_seconds=0.5, clock=clock)
+    listing = SharedListing(many=True, clock=clock)
     listers = {topic: listing.lister(f"s3://landing/cdc/{topic}", bucket) for topic in topics}
     for lister in listers.values():
         lister.after({"0": name(4999)})
@@ -78,20 +78,24 @@ def test_what_is_consumed_is_jumped_over() -> None:
     assert bucket.requests == 3
 
 
-def test_an_answer_is_never_older_than_the_time_between_two_looks() -> None:
+def test_an_answer_is_at_most_half_as_old_as_the_listers_last_question() -> None:
     bucket, clock = Bucket(key("a", 1)), Clock()
-    lister = SharedListing(max_age_seconds=0.5, clock=clock).lister("s3a://landing/cdc/a", bucket)
-    assert [file.path for file in lister.after({})] == [f"s3a://landing/{key('a', 1)}"]
+    listing = SharedListing(many=True, clock=clock)
+    often, seldom = (listing.lister("s3a://landing/cdc/a", bucket) for _ in range(2))
+    assert [file.path for file in often.after({})] == [f"s3a://landing/{key('a', 1)}"]
+    seldom.after({})
+    clock.seconds = 0.9
+    often.after({})
     bucket.keys.add(key("a", 2))
-    clock.seconds = 0.5
-    assert len(lister.after({})) == 1
-    clock.seconds = 0.6
-    assert len(lister.after({})) == 2
+    clock.seconds = 1.0
+    assert (len(seldom.after({})), len(often.after({}))) == (1, 2)
+    clock.seconds = 1.4
+    assert len(seldom.after({})) == 2
 
 
 def test_of_two_tables_of_one_folder_each_gets_what_it_lacks() -> None:
     bucket, clock = Bucket(*(key("a", last) for last in range(3000)), page=10), Clock()
-    listing = SharedListing(max_age_seconds=0.5, clock=clock)
+    listing = SharedListing(many=True, clock=clock)
     ahead, behind = (listing.lister("s3://landing/cdc/a", bucket) for _ in range(2))
     ahead.after({"0": name(2999)})
     behind.after({"0": name(9)})
@@ -106,7 +110,7 @@ def test_any_walk_finds_all_that_is_new() -> None:
         topics = [rng.choice("abcxyz") + rng.choice(["", ".t", "-u", "0"]) for _ in range(4)]
         keys = [key(rng.choice(topics), rng.randrange(40), rng.choice([0, 1, 2, 10])) for _ in range(60)]
         bucket = Bucket(*keys, "cdc/.indexes/x.json", "cdc.json", "cdc/a.t/stray.json", page=rng.randint(1, 9))
-        listing = SharedListing(max_age_seconds=rng.choice([0, 0.5]), clock=(clock := Clock()))
+        listing = SharedListing(many=rng.choice([True, False]), clock=(clock := Clock()))
         marks = {t: {str(p): name(rng.randrange(40), p) for p in rng.sample([0, 1, 2, 10], 2)} for t in topics}
         listers = {topic: listing.lister(f"s3://landing/cdc/{topic}", bucket) for topic in marks}
         for clock.seconds in (1, 2):
@@ -120,21 +124,21 @@ def test_any_walk_finds_all_that_is_new() -> None:
 
 
 @pytest.mark.parametrize(
-    ("root", "max_age", "listed"),
+    ("root", "many", "listed"),
     [
-        ("s3://landing/cdc/a", 0.5, "cdc/"),
-        ("s3://landing/cdc/a", 0, "cdc/a/"),
-        ("s3://landing/cdc", 0.5, "cdc/"),
-        ("s3://landing/cdc", 0, "cdc/"),
-        ("s3://landing", 0.5, ""),
-        ("s3://landing", 0, ""),
+        ("s3://landing/cdc/a", True, "cdc/"),
+        ("s3://landing/cdc/a", False, "cdc/a/"),
+        ("s3://landing/cdc", True, "cdc/"),
+        ("s3://landing/cdc", False, "cdc/"),
+        ("s3://landing", True, ""),
+        ("s3://landing", False, ""),
     ],
 )
 def test_a_walk_lists_no_more_than_a_role_that_may_list_its_pipelines_folder(
-    root: str, max_age: float, listed: str
+    root: str, many: bool, listed: str
 ) -> None:
     bucket, clock = Bucket(*(key("a", last, partition) for last in range(20) for partition in (0, 1)), page=3), Clock()
-    listing = SharedListing(max_age_seconds=max_age, clock=clock)
+    listing = SharedListing(many=many, clock=clock)
     listing.lister("s3://landing/cdc/b", bucket).after({})  # another walk, or the same one
     bucket.prefixes.clear()
     lister = listing.lister(root, bucket)
@@ -152,4 +156,4 @@ def test_a_bucket_that_is_not_there_has_nothing() -> None:
         def list_objects_v2(self, **_: Any) -> dict[str, Any]:
             raise self.exceptions.NoSuchBucket
 
-    assert SharedListing(max_age_seconds=1).lister("s3://landing/cdc/a", Missing()).after({}) == []
+    assert SharedListing(many=True).lister("s3://landing/cdc/a", Missing()).after({}) == []
