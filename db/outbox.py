@@ -90,7 +90,7 @@ BEGIN
 END
 $$
 """
-# Triggers that this transaction didn't create or replace belong to an earlier version, as do functions without a trigger.
+# Triggers that this transaction didn't create or replace belong to an earlier version; so do functions without one.
 _DROP_LEFTOVERS = f"""
 DO $$
 DECLARE
