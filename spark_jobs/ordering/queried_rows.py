@@ -113,9 +113,9 @@ class QueriedRows(Orderer):
             stored = stored.join(F.broadcast(events.select(KEY)), KEY, "left_semi")
         same = [is_same(column, _STORED, "row") for column in columns]
         # The table has no source values for columns that a query computes.
-        is_same = reduce(lambda one, other: one & other, same) if self._stored_rows.passed_on is None else F.lit(False)
+        alike = reduce(lambda one, other: one & other, same) if self._stored_rows.passed_on is None else F.lit(False)
         is_there = F.col(STORED_AT).isNotNull()
-        joined = events.join(stored, KEY, "left").withColumns({_IS_THERE: is_there, _IS_SAME: is_there & is_same})
+        joined = events.join(stored, KEY, "left").withColumns({_IS_THERE: is_there, _IS_SAME: is_there & alike})
         operation = F.when(F.col(_IS_THERE), F.lit(UPDATE)).otherwise(F.lit(CREATE))
         flagged = self._keep(_with_operation(joined, operation).drop(STORED_AT, _STORED))
         [counts] = flagged.agg(F.count_if(~F.col(_IS_THERE)), F.count_if(F.col(_IS_THERE) & ~F.col(_IS_SAME))).collect()
