@@ -25,7 +25,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
     "bench": (
         "Measure something.",
         (
-            ("outbox", "Outbox functions against row triggers, with pgbench.", "bench.outbox.command", JARS),
+            ("outbox", "The outbox against no, audit and row triggers, with pgbench.", "bench.outbox.command", JARS),
             ("freshness", "How old changes are when the lake shows them.", "bench.freshness", JARS),
             ("requests", "What a commit of the job asks S3 for, by layout.", "bench.s3_requests", JARS),
             ("query", "What polls by a timestamp lose; how long full scans take.", "bench.query", JARS),
