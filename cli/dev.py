@@ -25,7 +25,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
     "bench": (
         "Measure something.",
         (
-            ("outbox", "Outbox functions against row triggers, with pgbench.", "bench.outbox.command", JARS),
+            ("outbox", "The outbox against no, audit and row triggers, with pgbench.", "bench.outbox.command", JARS),
             ("job", "The job's CPU against a plain script's.", "bench.against_plain", JARS),
             ("freshness", "How old changes are when the lake shows them.", "bench.freshness", JARS),
             ("requests", "What a small commit takes: requests to S3, time, CPU.", "bench.s3_requests", JARS),

@@ -90,7 +90,7 @@ BEGIN
 END
 $$
 """
-# Triggers that this transaction didn't create or replace belong to an earlier version; so do functions without one.
+# Triggers that this transaction didn't create or replace are an earlier version's, as are functions without a trigger.
 _DROP_LEFTOVERS = f"""
 DO $$
 DECLARE

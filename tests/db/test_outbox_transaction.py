@@ -118,6 +118,13 @@ CHANGES = {
         ["UPDATE orders SET freight = 1, ship_name = NULL WHERE order_id IN (10248, 11077)"],
         [("u", 10248), ("u", 11077)],
     ),
+    "two shipments edited, one of them given to another shipper": (
+        [
+            "UPDATE orders SET freight = 1, ship_via = CASE order_id WHEN 10248 THEN 1 ELSE ship_via END"
+            " WHERE order_id IN (10248, 11077)"
+        ],
+        [("u", 10248), ("u", 11077)],
+    ),
     "order deleted": ([f"DELETE FROM order_details {FIRST}", f"DELETE FROM orders {FIRST}"], [("d", 10248)]),
     "orders without anything": (["INSERT INTO orders (order_id) VALUES (1), (2)"], [("c", 1), ("c", 2)]),
     "come and gone": (["INSERT INTO orders (order_id) VALUES (1)", "DELETE FROM orders WHERE order_id = 1"], []),
