@@ -9,7 +9,7 @@ import sys
 from pyspark.sql import SparkSession, Window, functions
 
 given = json.loads(sys.argv[1])
-settings = {
+settings: dict[str, bool | float | int | str | None] = {
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
     "spark.sql.session.timeZone": "UTC",

@@ -177,7 +177,7 @@ class Decoder:
 
 
 def _planned(*steps: Sequence[Expression]) -> ReusedPlan:
-    return ReusedPlan(lambda lines: reduce(DataFrame.select, steps, lines))
+    return ReusedPlan(lambda lines: reduce(lambda frame, step: frame.select(*step), steps, lines))
 
 
 def _kinds(sent: Sequence[Column]) -> list[tuple[Column, ...]]:
@@ -219,7 +219,7 @@ def _unknown() -> Expression:
 
 
 def _row(
-    columns: Sequence[Column], kinds: Sequence[Sequence[Column]], sent: Collection[Column]
+    columns: Sequence[Column], kinds: Sequence[Sequence[Column]], sent: Sequence[Column]
 ) -> tuple[Expression, list[Expression]]:
     """Return the row, and the converted values that it is made of: an array for each kind with many columns."""
     found = {column.name: f"CAST(NULL AS {column.stored.simpleString()})" for column in columns}
