@@ -19,9 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.job import TIMEOUT_S, spark_session
-from contract import lake
+from contract import events, lake, source
 from contract.events import CREATE, DELETE, DELETED, LSN, OPERATION, SOURCE_TIME_MS, UPDATE
-from contract.source import OUTBOX_TABLE
 from local.services.spark import JOB, spark_submit
 from spark_jobs.decoding import schema
 from spark_jobs.decoding.schema import IS_DELETED, Column, Encoding
@@ -100,9 +99,9 @@ def _line(order: int, lsn: int, operation: str) -> str:
         "updated_at": f"2026-11-20T23:{lsn % 60:02}:11.{lsn % 1_000_000:06}Z",
         DELETED: str(operation == DELETE).lower(),
         OPERATION: operation,
-        "__db": "devdb",
-        "__table": OUTBOX_TABLE,
-        "__schema": "datalake",
+        events.DATABASE: source.DATABASE,
+        events.TABLE: source.OUTBOX_TABLE,
+        events.SCHEMA: source.SCHEMA,
         LSN: 1000 + lsn,
         SOURCE_TIME_MS: 1_795_216_992_726 + lsn,
     }
@@ -144,7 +143,7 @@ def _arguments(folder: Path, step: str) -> list[str]:
         landing=str(folder / "landing" / step),
         table_path=str(folder / "job"),
         database=lake.DATABASE,
-        table=OUTBOX_TABLE,
+        table=source.OUTBOX_TABLE,
         schema_file=str(SCHEMA_FILE),
         properties_file=str(ROOT / "spark_jobs" / "conf" / "cdc_events.properties"),
     )
@@ -160,6 +159,7 @@ def _plain(arguments: Sequence[str], landing: Path, table: Path) -> dict[str, An
     return {
         "schema": ", ".join(f"`{column.source}` {column.wire.simpleString()}" for column in columns),
         "columns": [*map(_stored, columns), f"{OPERATION} = '{DELETE}' AS {IS_DELETED}"],
+        "ordering": decided.ordering_field,
         "landing": str(landing / "*"),
         "options": dict(decided.write_options)
         | {
