@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.job import TIMEOUT_S, spark_session
-from contract import lake, source
-from contract.events import CREATE, DATABASE, DELETE, DELETED, LSN, OPERATION, SCHEMA, SOURCE_TIME_MS, TABLE, UPDATE
+from contract import events, lake, source
+from contract.events import CREATE, DELETE, DELETED, LSN, OPERATION, SOURCE_TIME_MS, UPDATE
 from local.services.spark import JOB, spark_submit
 from spark_jobs.decoding import schema
 from spark_jobs.decoding.schema import IS_DELETED, Column, Encoding
@@ -99,9 +99,9 @@ def _line(order: int, lsn: int, operation: str) -> str:
         "updated_at": f"2026-11-20T23:{lsn % 60:02}:11.{lsn % 1_000_000:06}Z",
         DELETED: str(operation == DELETE).lower(),
         OPERATION: operation,
-        DATABASE: source.DATABASE,
-        TABLE: source.OUTBOX_TABLE,
-        SCHEMA: source.SCHEMA,
+        events.DATABASE: source.DATABASE,
+        events.TABLE: source.OUTBOX_TABLE,
+        events.SCHEMA: source.SCHEMA,
         LSN: 1000 + lsn,
         SOURCE_TIME_MS: 1_795_216_992_726 + lsn,
     }
@@ -159,6 +159,7 @@ def _plain(arguments: Sequence[str], landing: Path, table: Path) -> dict[str, An
     return {
         "schema": ", ".join(f"`{column.source}` {column.wire.simpleString()}" for column in columns),
         "columns": [*map(_stored, columns), f"{OPERATION} = '{DELETE}' AS {IS_DELETED}"],
+        "ordering": decided.ordering_field,
         "landing": str(landing / "*"),
         "options": dict(decided.write_options)
         | {

@@ -17,8 +17,6 @@ settings: dict[str, bool | float | int | str | None] = {
 }
 spark = SparkSession.builder.config(map=settings).getOrCreate()
 events = spark.read.schema(given["schema"]).json(given["landing"])
-newest = Window.partitionBy("order_id").orderBy(
-    functions.desc(given["options"]["hoodie.datasource.write.precombine.field"])
-)
+newest = Window.partitionBy("order_id").orderBy(functions.desc(given["ordering"]))
 rows = events.withColumn("place", functions.row_number().over(newest)).filter("place = 1").selectExpr(*given["columns"])
 rows.write.format("hudi").options(**given["options"]).mode("append").save(given["table"])
