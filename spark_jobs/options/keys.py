@@ -10,6 +10,8 @@ KEY_GENERATOR = "hoodie.datasource.write.keygenerator.class"
 KEY_GENERATOR_TYPE = "hoodie.datasource.write.keygenerator.type"
 HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
 INDEX_TYPE = "hoodie.index.type"
+BUCKET = "BUCKET"
+BLOOM_FILTERS = "hoodie.parquet.bloom.filter.enabled"
 URL_ENCODE = "hoodie.datasource.write.partitionpath.urlencode"
 # With these indexes a row is found in any partition.
 GLOBAL_INDEXES = ("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX", "HBASE")

@@ -193,6 +193,9 @@ def table_settings(options: Options, properties: Mapping[str, str]) -> TableSett
     if partition_fields and keys.INDEX_TYPE not in properties:
         # A key's partition may change (an order reassigned to another customer); only a global index finds the old row.
         index = {keys.INDEX_TYPE: "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path": "true"}
+    elif properties.get(keys.INDEX_TYPE, "").upper() == keys.BUCKET:
+        # Nothing reads bloom filters: the index can't become another one.
+        index = {keys.BLOOM_FILTERS: "false"}
     else:
         index = {}
     others = ("hoodie.streamer.", *keys.SYNC_PREFIXES)

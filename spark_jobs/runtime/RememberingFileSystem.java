@@ -29,9 +29,8 @@ public class RememberingFileSystem extends FilterFileSystem {
   private static final int INSTANTS = 4;
   private final Map contents = new LinkedHashMap();
   private final Map objects = new LinkedHashMap();
-  // Timeline folders whose listing may be remembered → the listing; null while it isn't known.
+  // Timeline folders whose listing may be remembered → the listing, or while one is asked for its question, or null.
   private final Map listings = new HashMap();
-  private int changes = 0;
 
   public RememberingFileSystem(FileSystem below) { super(below); }
 
@@ -76,16 +75,16 @@ public class RememberingFileSystem extends FilterFileSystem {
   }
 
   private FileStatus[] timeline(Path path) throws IOException {
-    FileStatus[] known;
-    int before;
-    synchronized (this) { known = (FileStatus[]) this.listings.get(path); before = this.changes; }
-    if (known == null) {
-      known = this.fs.listStatus(path);
-      synchronized (this) {
-        if (before == this.changes && isRemembered(path)) this.listings.put(path, known);
-      }
+    Object question = new Object();
+    synchronized (this) {
+      Object known = this.listings.get(path);
+      if (known instanceof FileStatus[]) return (FileStatus[]) ((FileStatus[]) known).clone();
+      if (isRemembered(path)) this.listings.put(path, question);
     }
-    return (FileStatus[]) known.clone();
+    FileStatus[] found = this.fs.listStatus(path);
+    // A change, or the end of the commit, has withdrawn the question.
+    synchronized (this) { if (this.listings.get(path) == question) this.listings.put(path, found); }
+    return (FileStatus[]) found.clone();
   }
 
   private synchronized boolean isRemembered(Path path) { return this.listings.containsKey(path); }
@@ -134,7 +133,6 @@ public class RememberingFileSystem extends FilterFileSystem {
   }
 
   private synchronized void forget(Path path) {
-    this.changes++;
     for (Iterator i = this.listings.entrySet().iterator(); i.hasNext(); ) {
       Map.Entry each = (Map.Entry) i.next();
       Path folder = (Path) each.getKey();

@@ -20,7 +20,7 @@ from spark_jobs.runtime.hadoop import NOTHING_KNOWN, FileMemory, Hadoop
 from spark_jobs.table import commits, repair
 from spark_jobs.table.commits import TABLE_VERSION, Timeline
 
-BUCKET = "BUCKET"
+BUCKET = keys.BUCKET
 _ALONE = "SINGLE_WRITER"
 # Each has its own store, which another index doesn't fill.
 _APART = ("HBASE", "INMEMORY")

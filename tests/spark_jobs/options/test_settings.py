@@ -258,3 +258,10 @@ def test_only_an_index_over_all_partitions_is_global() -> None:
     assert (record_index.global_index, record_index.write_options[keys.INDEX_TYPE]) == (True, "RECORD_INDEX")
     assert not decide(partitioned, bloom)[0].table.global_index
     assert decide(bloom)[0].table.global_index  # a single partition is all
+
+
+@pytest.mark.parametrize(("index", "filters"), [("bucket", "false"), ("GLOBAL_SIMPLE", None), ("BLOOM", None)])
+def test_files_lack_bloom_filters_where_the_index_cannot_become_one_that_reads_them(
+    index: str, filters: str | None
+) -> None:
+    assert decide(f"{keys.INDEX_TYPE}={index}")[0].table.write_options.get(keys.BLOOM_FILTERS) == filters
