@@ -43,13 +43,17 @@ def _names(pipeline: Pipeline) -> Iterator[Problem]:
     by_lake_table: dict[str, str] = {}
     for number, table in enumerate(pipeline.tables):
         where, lake_table = f"tables[{number}].lake_table", pipeline.lake_table(table)
-        other = by_lake_table.setdefault(lake_table, table.name)
-        if other != table.name:
+        other = by_lake_table.get(lake_table)
+        by_lake_table.setdefault(lake_table, table.name)
+        if other == table.name and table.is_queried:
+            yield "tables", f"{table.name} is named twice: take one out, or give it another lake_table"
+        elif other not in (None, table.name):
             yield where, f"{table.name} and {other} would both be {lake_table} in the lake: give one another name"
         if len(lake_table) > LONGEST_LAKE_NAME:
             yield where, f"{lake_table} is longer than {LONGEST_LAKE_NAME} characters: give a shorter one"
     try:
-        captured.check_topics([table.captured for table in pipeline.tables], pipeline.source.topic_prefix)
+        of_log = [table.captured for table in pipeline.tables if not table.is_queried]
+        captured.check_topics(of_log, pipeline.source.topic_prefix)
     except ValueError as error:
         key, _, reason = str(error).partition(": ")
         yield key, f"{reason}: take one out, or capture it by a pipeline of its own"
