@@ -22,7 +22,6 @@ RULES: tuple[Rule, ...] = (
     network.workers,
     pipelines.tables_exist,
     pipelines.queried,
-    pipelines.first_loads,
     pipelines.clashes,
     pipelines.quotas,
     databases.outside,

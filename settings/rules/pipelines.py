@@ -73,19 +73,6 @@ def queried(environment: Environment) -> Iterator[Problem]:
             )
 
 
-def first_loads(environment: Environment) -> Iterator[Problem]:
-    """Refuse a table that can't share an application with those of direct first loads: no property can name it."""
-    for number, pipeline in streamed(environment):
-        asking = [table.name for table in pipeline.captured.tables if table.how == "log" and table.evolution == "add"]
-        dotted = [name for name in asking if name.count(".") != 1]
-        if pipeline.has_own_application and dotted:
-            yield (
-                f"pipelines[{number}].job.one_step",
-                f"{dotted[0]} of pipelines/{pipeline.name}.toml has a dot in its name, so its new columns can't be "
-                'looked up in the application of tables with first_load = "direct": set false, or evolution = "guess"',
-            )
-
-
 def clashes(environment: Environment) -> Iterator[Problem]:
     """Refuse two pipelines with the same name, topic, table in the lake, slot, publication or role."""
     for name, count in Counter(pipeline.name for pipeline in environment.pipelines).items():

@@ -53,7 +53,6 @@ OUTSIDE = (
     'cidrs = ["10.1.2.3/32"]',
 )
 DOTTED = '[[tables]]\nschema = "public"\ntable = "fresh.items"\nhow = "log"\nkey = ["id"]\nlake_table = "items2"\n'
-CANT_SHARE = "pipelines[1].job.one_step: public.fresh.items of pipelines/fresh.toml has a dot in its name"
 
 
 @pytest.mark.parametrize(
@@ -62,9 +61,7 @@ CANT_SHARE = "pipelines[1].job.one_step: public.fresh.items of pipelines/fresh.t
         ((), "", ""),
         (OUTSIDE, "", ""),
         ((*OUTSIDE, 'sslmode = "verify-ca"'), "", "pipelines[1].database.sslmode: the job verifies a server in full"),
-        ((), DOTTED, CANT_SHARE),
-        ((), f'{DOTTED}evolution = "guess"\n', ""),
-        (("[pipelines.job]", "one_step = false", "executors = 1"), DOTTED, ""),
+        ((), DOTTED, ""),
         (("[pipelines.job]", "executors = 9"), "", "the executors of 2 applications ask for"),
         (
             ("[pipelines.tables.fresh_items]", "executors = 1"),
