@@ -61,10 +61,11 @@ def queried(environment: Environment) -> Iterator[Problem]:
                     f"pipelines[{number}].{key}",
                     f"is for connectors, and pipelines/{pipeline.name}.toml is queried, which takes none: take it out",
                 )
-        if pipeline.job.read_again is not None and not pipeline.is_queried:
+        if pipeline.job.read_again is not None and not pipeline.job_connects:
             yield (
                 f"pipelines[{number}].job.read_again",
-                "is for what is queried; what connectors capture is read again by `./lake resnapshot`: take it out",
+                'is for what is queried, and for first_load = "direct"; what a connector has read is read again by '
+                "`./lake resnapshot`: take it out",
             )
         if pipeline.job_connects and pipeline.database is not None and pipeline.database.sslmode == "verify-ca":
             yield (

@@ -129,7 +129,9 @@ class Jobs:
     def _job(self, pipeline: EnvironmentPipeline, table: CapturedTableSettings) -> tuple[TableJob, Mapping[str, str]]:
         """Return a table's job, and those of its properties that only a command can have."""
         captured, sizes = pipeline.as_deployed, pipeline.sizes(table)
-        pace = JobPace(sync_interval_seconds=sizes.sync_interval_seconds or 0, configuration=sizes.configuration)
+        again = pipeline.job.read_again if table.first_load == "direct" else None
+        configuration = {**sizes.configuration, **({keys.READ_AGAIN: again} if again else {})}
+        pace = JobPace(sync_interval_seconds=sizes.sync_interval_seconds or 0, configuration=configuration)
         source = self._sources.get(pipeline.name, {})
         job = table_job(captured, table, replace(self._places(pipeline), source=source), pace)
         own = {key: value for key, value in job.configuration.items() if key not in source}
@@ -206,7 +208,8 @@ class Jobs:
 
 def _read_again(pipeline: EnvironmentPipeline) -> list[str]:
     """Return the option that makes a job discard its progress, once per new text."""
-    return ["--ignore-checkpoint", pipeline.job.read_again] if pipeline.job.read_again else []
+    asked = pipeline.job.read_again if pipeline.is_queried else None
+    return ["--ignore-checkpoint", asked] if asked else []
 
 
 @functools.cache

@@ -27,7 +27,8 @@ def on_its_own(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     folder = tmp_path_factory.mktemp("direct")
     environments, pipelines = on_eks(folder, "dev"), copied_pipelines(folder)
     write_pipeline(pipelines, "shop", ["orders"], table=DIRECT)
-    add_to(environments, "shop", "[pipelines.source]", "workers = 2", "[pipelines.sink]", "workers = 2")
+    job = ("[pipelines.job]", 'read_again = "2026-11-27"')
+    add_to(environments, "shop", "[pipelines.source]", "workers = 2", "[pipelines.sink]", "workers = 2", *job)
     return synthesized(load("dev", environments, pipelines), folder / "cdk.out", nag=False, pipelines=pipelines)
 
 
@@ -56,6 +57,12 @@ def test_only_the_applications_that_read_first_rows_know_their_database(
         assert given["hoodie.streamer.jdbc.password.secret"] == (f"{SECRETS}crm/connector-AbCdEf" if crm else LATER)
         assert "hoodie.streamer.jdbc.ca.file" in given
         assert ("--source-class", "org.apache.hudi.utilities.sources.JsonDFSSource") in pairwise(found[step])
+
+
+def test_a_setting_has_the_job_read_these_tables_again_and_no_landed_event(on_its_own: Synthesized) -> None:
+    assert "--ignore-checkpoint" not in steps(on_its_own)["shop-tables"]
+    texts = [path.read_text() for path in Path(on_its_own.synthesis.folder).glob("asset.*.properties")]
+    assert sum("hoodie.streamer.read.again=2026-11-27" in text for text in texts) == 1
 
 
 def test_the_server_is_verified_by_its_own_authority(many: Synthesized) -> None:
