@@ -95,8 +95,8 @@ class Job(TableSizes):
 
     A pipeline whose job connects to its database has an application of its own. Missing values are processing's, for an
     application of its own, or five seconds. `configuration` holds further properties of the job, key by key.
-    `read_again`, for queried tables and those with a direct first load: a new text makes the job read all rows once more
-    and compare them with the lake's.
+    `read_again`, for queried tables and direct first loads: a new text makes the job read all rows once more and
+    compare them with the lake's.
     """
 
     one_step: bool = True
