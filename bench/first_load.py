@@ -38,7 +38,7 @@ _PASSWORD = "First/Load/1"  # noqa: S105  (of a server that lives as long as the
 # Ignored by git, or not needed by any command; the jars are shared.
 _LEFT_OUT = (".git", ".venv", ".cache", "node_modules", "build", "cdk.out", "docs", "tests", "__pycache__")
 _LOOK_S = 0.5
-# Ten columns of mixed types; a tenth of the names and small numbers are null.
+# Ten columns of mixed types; about a tenth of the names and small numbers are null.
 MAKING = """
 CREATE TABLE {table} (id bigint PRIMARY KEY, code varchar(20), name text, amount numeric(12, 2), active boolean,
     born date, seen timestamptz, token uuid, doc jsonb, small int);
@@ -71,7 +71,7 @@ def main(
     ways: Annotated[str, typer.Option(help="Which ways.")] = ",".join(WAYS),
     runs: Annotated[int, typer.Option(min=1, help="Runs of each, in turn.")] = 1,
 ) -> None:
-    """Load, and print a line for each run."""
+    """Load, and print the figures so far after each run."""
     console = Console(width=110)
     found = Table("way", "rows", "tables", "up s", "equal s", "rows/s", "CPU s", "µs of CPU per row", "MB at most")
     for count in map(int, rows.split(",")):

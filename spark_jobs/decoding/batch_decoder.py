@@ -210,7 +210,7 @@ class BatchDecoder:
         return self._summarised(batch, self._decoded(lines, last, failing))
 
     def _ordinary_lines(self, batch: Batch, lines: DataFrame) -> DecodedBatch | None:
-        """Decode a batch if all of its lines are ordinary; the first one with others is the last that is tried."""
+        """Decode a batch whose lines are all ordinary. None if one isn't; then no later batch is tried."""
         while self._ordinary:
             decoded = self._summarised(batch, self._without_contained(self._usual_decoder().ordinary(lines)))
             if not decoded.summary.bad:

@@ -110,7 +110,7 @@ def operation_for(settings: TableSettings, ordered: OrderedChanges, *, is_new: b
 def _keys_are_alike(settings: TableSettings, ordered: OrderedChanges) -> bool:
     """Tell whether a bulk insert writes the keys that an upsert looks for.
 
-    Hudi's row writer cuts an instant, writes an array's address for bytes, and refuses an empty part (0.14 and 0.15).
+    Hudi's row writer cuts an instant, writes an array's address for bytes, and refuses an empty part (tried with 0.15).
     """
     row = cast(T.StructType, ordered.events.schema["row"].dataType)
     kinds = [row[name].dataType for name in settings.key_fields]

@@ -109,8 +109,10 @@ class LoadBatch(RelationBatch):
 
     @property
     def _reader_start(self) -> str:
-        # The connector's role has a policy by which it reads all rows (db/source/rights.py).
-        return f"{super()._reader_start}; SET LOCAL row_security = on; {self.unchanged}"
+        # The connector's role has a policy by which it reads all rows (db/source/rights.py). Rows without a key are
+        # numbered: a part that Spark reads again, after an executor was lost, has to come in the same order.
+        settings = "SET LOCAL row_security = on; SET LOCAL synchronize_seqscans = off"
+        return f"{super()._reader_start}; {settings}; {self.unchanged}"
 
     def _has(self, condition: str) -> bool:
         """Ask on another connection: the look would keep its lock on the table until the commit."""

@@ -385,6 +385,7 @@ def test_a_table_without_a_key_gets_each_row_and_then_each_event_once(
     loaded.run()
     rows = loaded.spark.read.format("hudi").load(str(loaded.table_path))
     assert (rows.count(), rows.filter("large = 'same'").count(), rows.filter("v = -1").count()) == (before + 3, 3, 1)
+    assert rows.select("_hoodie_record_key").distinct().count() == before + 3
 
 
 @pytest.mark.parametrize(
