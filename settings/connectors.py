@@ -10,6 +10,9 @@ from plugins.connector_names import GENERATION, OUTBOX, offset_topic
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kafka.topics import PlannedTopic, planned_topics
 from plugins.sink import kcql
+from plugins.sink.sink_connector import sink_connector
+from plugins.source.source_connector import salted, source_connector
+from plugins.workers.connect_workers import only_in_utf8
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.pipeline import Pipeline
@@ -85,6 +88,33 @@ def sink_settings(environment: Environment, pipeline: EnvironmentPipeline) -> Si
         largest_event_bytes=environment.streaming.largest_event_bytes,
         heap_bytes=sink.mcu_per_worker * MCU_HEAP_BYTES // tasks_of_a_worker,
     )
+
+
+def source_configuration(
+    environment: Environment, pipeline: EnvironmentPipeline, *, password: str, hostname: str, salt: str | None
+) -> dict[str, str]:
+    """Return a source connector's whole configuration.
+
+    `password` and `salt` are references to secrets, the salt's only where columns are hashed; `hostname` is our own
+    cluster's.
+    """
+    configuration = source_connector(source_settings(environment, pipeline)) | {"database.password": password}
+    if pipeline.database is None:
+        configuration["database.hostname"] = hostname
+    if salt is not None:
+        configuration = salted(configuration, salt)
+    return _checked(environment, configuration | pipeline.source.configuration)
+
+
+def sink_configuration(environment: Environment, pipeline: EnvironmentPipeline) -> dict[str, str]:
+    """Return a sink connector's whole configuration."""
+    configuration = sink_connector(sink_settings(environment, pipeline))
+    return _checked(environment, configuration | pipeline.sink.configuration)
+
+
+def _checked(environment: Environment, configuration: dict[str, str]) -> dict[str, str]:
+    """Validate the worker's charset if we don't start its JVM ourselves."""
+    return configuration if environment.eks else only_in_utf8(configuration)
 
 
 def topics(environment: Environment, pipeline: EnvironmentPipeline) -> tuple[PlannedTopic, ...]:

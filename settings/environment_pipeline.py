@@ -188,6 +188,11 @@ class EnvironmentPipeline(Section):
         """The prefix under which the sink lands its objects, without a trailing slash."""
         return LANDING_PREFIX if self.is_first else self.name
 
+    @property
+    def landed_filter(self) -> str:
+        """The name of the filter on its landing objects: a dimension of S3's request metrics."""
+        return "landed" if self.is_first else f"landed-{self.name}"
+
     def sizes(self, table: CapturedTableSettings) -> TableSizes:
         """Return the sizes of a table's job: its own if given, else the pipeline's."""
         own = self.tables.get(self.captured.lake_table(table), TableSizes())

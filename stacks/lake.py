@@ -12,18 +12,12 @@ from constructs import Construct
 
 from settings.connectors import sink_settings
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline
 from stacks.base import EnvironmentStack, accept, removal
 from stacks.provider import JOURNAL_KEYS
 
 # Longer than any upload takes: landing objects and the lake's files are a few hundred MB at most.
 ABORT_UPLOADS = Duration.days(2)
 _Permissions = lakeformation.CfnPrincipalPermissions
-
-
-def landed_filter(pipeline: EnvironmentPipeline) -> str:
-    """Name the filter on a pipeline's landing objects: a dimension of S3's request metrics."""
-    return "landed" if pipeline.is_first else f"landed-{pipeline.name}"
 
 
 class LakeStack(EnvironmentStack):
@@ -42,12 +36,12 @@ class LakeStack(EnvironmentStack):
         self.landing = self._logged_bucket("landing")
         for pipeline in environment.streamed:
             prefix = f"{sink_settings(environment, pipeline).prefix}/"
-            self.landing.add_metric(id=landed_filter(pipeline), prefix=prefix)
+            self.landing.add_metric(id=pipeline.landed_filter, prefix=prefix)
             # Long after the job has read them, and nothing else: the sink's bookkeeping next to them makes it
             # exactly-once, even after a long idle time. It resumes where `.indexes/` says, and may still need an upload
             # (`.temp-upload/`) that it hasn't moved yet.
             expiry = Duration.days(self._settings.landing_expiry_days)
-            self.landing.add_lifecycle_rule(id=landed_filter(pipeline), prefix=prefix, expiration=expiry)
+            self.landing.add_lifecycle_rule(id=pipeline.landed_filter, prefix=prefix, expiration=expiry)
         self.lake = self._logged_bucket("lake")
         self.artefacts = self._logged_bucket("artefacts")
         # No custom resource's request lives longer than an hour.

@@ -8,7 +8,8 @@ from operate.costs.report import budget_problem
 from operate.synth import Synthesis
 from settings.environment import Environment
 from stacks.gate import review
-from stacks.gate.template import Facts, Finding
+from stacks.gate.facts import Facts
+from stacks.gate.template import Finding
 
 if TYPE_CHECKING:
     from cfnlint.runner import Runner
@@ -40,12 +41,7 @@ def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
 
 def facts(environment: Environment) -> Facts:
     """The facts that the rules judge templates by."""
-    return Facts(
-        account=environment.account,
-        region=environment.region,
-        production=environment.production,
-        cidr=environment.network.cidr,
-    )
+    return Facts(settings=environment)
 
 
 def _budget(environment: Environment) -> Iterator[Finding]:

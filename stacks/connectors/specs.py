@@ -8,10 +8,16 @@ from aws_cdk import Stack
 from plugins.connector_names import GENERATION, offset_topic
 from plugins.kafka.topics import Grant, own_worker_access, sink_access, source_access
 from plugins.releases.versions import Release, load_versions
-from plugins.sink.sink_connector import sink_connector
-from plugins.source.source_connector import SALT_KEY, salted, source_connector
-from plugins.workers.connect_workers import OF_SOURCES, SECRETS_PROVIDER, UTF8_ONLY, only_in_utf8, resources
-from settings.connectors import root_certificate, sink_settings, source_settings, topics
+from plugins.source.source_connector import SALT_KEY
+from plugins.workers.connect_workers import OF_SOURCES, SECRETS_PROVIDER, UTF8_ONLY, resources
+from settings.connectors import (
+    root_certificate,
+    sink_configuration,
+    sink_settings,
+    source_configuration,
+    source_settings,
+    topics,
+)
 from settings.environment import Environment
 from settings.environment_pipeline import Connector, EnvironmentPipeline
 from stacks.base import source_value
@@ -110,30 +116,33 @@ class PipelineConnectors:
 
     def _source_configuration(self) -> dict[str, str]:
         # By name: a reference can't have an ARN's colons.
-        password = f"${{secretsmanager:{self._secret.secret_name}:password}}"
-        configuration = source_connector(self.source) | {"database.password": password}
-        if self._pipeline.database is None:
-            host = source_value(self._stack, self._environment, self._pipeline, "host")
-            configuration["database.hostname"] = host
-        if self._salt:
-            configuration = salted(configuration, f"${{secretsmanager:{self._salt.secret_name}:{SALT_KEY}}}")
-        return self._checked(configuration | self._pipeline.source.configuration)
+        return source_configuration(
+            self._environment,
+            self._pipeline,
+            password=f"${{secretsmanager:{self._secret.secret_name}:password}}",
+            hostname=self._hostname(),
+            salt=f"${{secretsmanager:{self._salt.secret_name}:{SALT_KEY}}}" if self._salt else None,
+        )
+
+    def _hostname(self) -> str:
+        """Return our own cluster's address; reading it makes a parameter of the template."""
+        return (
+            source_value(self._stack, self._environment, self._pipeline, "host")
+            if self._pipeline.database is None
+            else ""
+        )
 
     def sink_spec(self) -> ConnectorSpec:
         return ConnectorSpec(
             name=self.sink.name,
             releases=[load_versions().lenses_s3],
             classes=resources(UTF8_ONLY),
-            configuration=self._checked(sink_connector(self.sink) | self._pipeline.sink.configuration),
+            configuration=sink_configuration(self._environment, self._pipeline),
             worker_properties=CONVERTERS,
             role=self.sink_role,
             capacity=self._pipeline.sink,
             generation=self.generation,
         )
-
-    def _checked(self, configuration: dict[str, str]) -> dict[str, str]:
-        """Validate the worker's charset if we don't start its JVM ourselves."""
-        return configuration if self._environment.eks else only_in_utf8(configuration)
 
     def _source_role(self) -> ConnectorRole:
         name = self.source.name

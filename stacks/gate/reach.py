@@ -150,7 +150,7 @@ def routes_as_designed(subject: Subject) -> Iterator[str]:
 
 
 def public_addresses(subject: Subject) -> Iterator[str]:
-    """Public addresses are only for instances in public subnets; every instance must require metadata tokens."""
+    """Public addresses are only for instances in public subnets."""
     if subject.type != "AWS::EC2::Instance":
         return
     for interface in subject.properties.get("NetworkInterfaces", []) or [subject.properties]:
@@ -159,14 +159,22 @@ def public_addresses(subject: Subject) -> Iterator[str]:
             yield "doesn't say which of this app's subnets it stands in"
         elif interface.get("AssociatePublicIpAddress") and subnet not in public_subnets(subject.app):
             yield f"has a public address in the private subnet {subnet[1]}"
-    if subject.get("MetadataOptions.HttpTokens") != "required" and not subject.get("LaunchTemplate"):
-        yield "gives its role's credentials to anyone who makes it send a request: MetadataOptions.HttpTokens required"
 
 
-def services_of_aws(subject: Subject) -> Iterator[str]:
-    """Endpoints may lead only to AWS's services in this region, not to anyone's private link."""
-    if subject.type != "AWS::EC2::VPCEndpoint":
-        return
-    name = written(subject.get("ServiceName")).replace("<AWS::Region>", subject.facts.region)
-    if not name.startswith(f"com.amazonaws.{subject.facts.region}."):
-        yield f"leads to {name}, which isn't a service of AWS in {subject.facts.region}"
+def out_as_set(subject: Subject) -> Iterator[str]:
+    """Rules on the way out lead to groups of this app, or to what the settings name: anything else is a way out."""
+    if subject.type == "AWS::EC2::SecurityGroup":
+        rules = as_list(subject.properties.get("SecurityGroupEgress", []))
+    else:
+        rules = [subject.properties] if subject.type == "AWS::EC2::SecurityGroupEgress" else []
+    outside = [pipeline.database for pipeline in subject.facts.settings.pipelines if pipeline.database]
+    groups = {database.security_group for database in outside}
+    ranges = {"0.0.0.0/0", "255.255.255.255/32", subject.facts.cidr, *(each for one in outside for each in one.cidrs)}
+    for rule in rules:
+        group = rule.get("DestinationSecurityGroupId")
+        if group is not None and subject.target(group) is None and group not in groups:
+            yield f"leads out to {written(group)}, which isn't a group of this app or of the settings"
+        if "CidrIp" in rule and not (isinstance(rule["CidrIp"], str) and rule["CidrIp"] in ranges):
+            yield f"leads out to {written(rule['CidrIp'])}, which the settings don't name"
+        if rule.keys() & {"DestinationPrefixListId", "CidrIpv6"}:
+            yield "leads out to a prefix list or to IPv6 addresses: name the ranges"

@@ -242,15 +242,8 @@ def no_administrators(subject: Subject) -> Iterator[str]:
                 yield f"{grant}: this action knows resources: name them"
 
 
-def roles_only(subject: Subject) -> Iterator[str]:
-    """Only this app's roles may have rights, by our own policies and a few of AWS's."""
-    if subject.type in ("AWS::IAM::ManagedPolicy", "AWS::IAM::Policy"):
-        for key in ("Users", "Groups"):
-            if subject.properties.get(key):
-                yield f"gives rights to {key.lower()}: people's rights aren't this app's to give"
-        for role in subject.properties.get("Roles", []):
-            if subject.target(role) is None:
-                yield f"gives rights to {written(role)}, which isn't a role of this app"
+def managed_policies_known(subject: Subject) -> Iterator[str]:
+    """Roles may have our own policies and a few of AWS's."""
     for policy in subject.properties.get("ManagedPolicyArns", []):
         if not written(policy).rstrip('"}').endswith(MANAGED_POLICIES):
             yield f"{written(policy)}: a managed policy that we haven't judged: write the statements that are needed"

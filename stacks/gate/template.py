@@ -3,9 +3,11 @@
 import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
+
+from stacks.gate.facts import Facts
 
 Resource = Mapping[str, Any]
 Templates = Mapping[str, Mapping[str, Any]]
@@ -28,22 +30,13 @@ class Finding:
         return f"{self.level}: {self.rule}: {self.stack}/{self.resource}: {self.message}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Facts:
-    """What rules need to know of the environment: its account and region, and whether it is production."""
-
-    account: str
-    region: str
-    production: bool
-    cidr: str
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class App:
-    """All templates of an environment, by stack name, and its facts."""
+    """All templates of an environment, by stack name, its facts, and which stacks are protected against deletion."""
 
     facts: Facts
     templates: Templates
+    protected: Mapping[str, bool] = field(default_factory=dict)
 
     @cached_property
     def _exports(self) -> dict[str, tuple[str, Any]]:
@@ -62,6 +55,9 @@ class App:
             case {"Fn::ImportValue": name} if plain_text(name) in self._exports:
                 return self.target(*self._exports[plain_text(name)])
         return None
+
+    def at(self, stack: str, logical_id: str) -> "Subject":
+        return Subject(app=self, stack=stack, id=logical_id, resource=self.templates[stack]["Resources"][logical_id])
 
     @cached_property
     def _by_type(self) -> dict[str, list["Subject"]]:
@@ -113,8 +109,27 @@ class Subject:
         """Return (stack, logical id) of what a value of this resource refers to."""
         return self.app.target(self.stack, value)
 
+    def referred(self, value: Any) -> "Subject | None":
+        """Return the resource that a value of this one refers to."""
+        target = self.target(value)
+        return None if target is None else self.app.at(*target)
+
 
 Rule = Callable[[Subject], Iterator[str]]
+# The functions whose values don't change with conditions, macros or what is passed in.
+INTRINSICS = frozenset(
+    {
+        "Ref",
+        *(f"Fn::{name}" for name in ("Base64", "FindInMap", "GetAtt", "ImportValue", "Join", "Select", "Split", "Sub")),
+    }
+)
+
+
+def is_intrinsic(value: Any) -> bool:
+    """Whether a value is one of CloudFormation's functions."""
+    return (
+        isinstance(value, Mapping) and len(value) == 1 and all(key == "Ref" or key.startswith("Fn::") for key in value)
+    )
 
 
 def plain_text(value: Any) -> str:
@@ -162,6 +177,38 @@ def request_of(resource: Resource) -> dict[str, Any] | None:
         return None
     request: dict[str, Any] = json.loads(plain_text(resource["Properties"]["Request"]), strict=False)
     return request
+
+
+def opened(resource: Resource) -> Mapping[str, Any]:
+    """Return a resource's properties, with the JSON and files in them read: each text's keys can be judged.
+
+    A file with its configuration is `key=value` lines; references within a text are written as `<Name>`.
+    """
+    properties = dict(resource.get("Properties", {}))
+    for name, value in properties.items():
+        match str(resource["Type"]), name:
+            case (type_, "Request") if type_.startswith("Custom::"):
+                properties[name] = json.loads(_json_text(value), strict=False)
+            case "AWS::MSK::Configuration", "ServerProperties":
+                properties[name] = _settings_of(plain_text(value))
+            case "AWS::KafkaConnect::WorkerConfiguration", "PropertiesFileContent":
+                properties[name] = _settings_of(decoded(value) or "")
+    return properties
+
+
+def _json_text(value: Any) -> str:
+    """Return JSON as text, with its references as `<Name>`; in other functions quotes would end a text."""
+    match value:
+        case str():
+            return value
+        case {"Fn::Join": [separator, parts]}:
+            return str(separator).join(_json_text(part) for part in parts)
+    reference = written(value)
+    return reference if reference.startswith("<") else f"<{reference}>".replace('"', "'")
+
+
+def _settings_of(file: str) -> dict[str, str]:
+    return {name: value for name, _, value in (line.partition("=") for line in file.splitlines())}
 
 
 def as_list(value: Any) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from analytics import dashboard
 from stacks.gate.rights import Accepted, Grant, grants, holders, principals, statements
-from stacks.gate.template import Subject, as_list, plain_text, written
+from stacks.gate.template import Subject, as_list, written
 
 # Services that act only for the principal that passed them the role, within one account: PassRole guards these roles.
 # For QuickSight's run-as role, see its user guide, "Running queries as an IAM role": the role must be of QuickSight's
@@ -111,18 +111,10 @@ def other_accounts(subject: Subject) -> Iterator[str]:
             yield f"names the account {account}, which isn't this environment's"
 
 
-def code_of_ours(subject: Subject) -> Iterator[str]:
-    """Functions may run only code synthesized with the templates, and AWS's application that rotates secrets."""
-    assets = f"-assets-{subject.facts.account}-{subject.facts.region}"
+def applications_of_amazon(subject: Subject) -> Iterator[str]:
+    """The only nested application is AWS's that rotates PostgreSQL's secrets."""
     if subject.type == "AWS::Serverless::Application" and not ROTATION.search(_application(subject)):
         yield "isn't AWS's application for rotating PostgreSQL's secrets"
-    for layer in subject.properties.get("Layers", []) if subject.type == "AWS::Lambda::Function" else []:
-        if subject.target(layer) is None:
-            yield f"runs a layer that isn't of this app: {written(layer)}"
-    key = {"AWS::Lambda::Function": "Code", "AWS::Lambda::LayerVersion": "Content"}.get(subject.type)
-    # The code of CDK's singleton provider may be inside the template.
-    if key and not subject.get(f"{key}.ZipFile") and not plain_text(subject.get(f"{key}.S3Bucket")).endswith(assets):
-        yield f"its code comes from {written(subject.get(key))}, not from CDK's bucket of this account"
 
 
 def _application(subject: Subject) -> str:
@@ -175,23 +167,6 @@ def _flat(value: Any) -> str:
     return "\n".join(parts)
 
 
-def workgroups_closed(subject: Subject) -> Iterator[str]:
-    """Query results must be encrypted in a bucket of this account, and each query must have a scan limit."""
-    if subject.type != "AWS::Athena::WorkGroup":
-        return
-    result = "WorkGroupConfiguration.ResultConfiguration"
-    if subject.get("WorkGroupConfiguration.EnforceWorkGroupConfiguration") is not True:
-        yield "lets clients choose where results go: EnforceWorkGroupConfiguration must be true"
-    if not subject.get(f"{result}.EncryptionConfiguration.EncryptionOption"):
-        yield "doesn't encrypt results: ResultConfiguration has no EncryptionConfiguration"
-    if not subject.get(f"{result}.OutputLocation") or subject.get(f"{result}.ExpectedBucketOwner") != (
-        subject.facts.account
-    ):
-        yield "may write results into a bucket of somebody else's: ExpectedBucketOwner must be this account"
-    if not subject.get("WorkGroupConfiguration.BytesScannedCutoffPerQuery"):
-        yield "lets a query read as much as there is: set BytesScannedCutoffPerQuery"
-
-
 def lake_formation_reads(subject: Subject) -> Iterator[str]:
     """Lake Formation may grant reading, and keeping tables to roles that create them by IAM; no grant options."""
     if subject.type != "AWS::LakeFormation::PrincipalPermissions":
@@ -216,17 +191,6 @@ def _makes_tables(subject: Subject, role: tuple[str, str] | None) -> bool:
         for _, statement in statements(policy)
         for grant in grants(statement)
     )
-
-
-def sources_as_a_role(subject: Subject) -> Iterator[str]:
-    """QuickSight must query under a role of this app: the account's default role sees the data of all its sources."""
-    if subject.type != f"{_QUICKSIGHT}DataSource":
-        return
-    role = subject.get("DataSourceParameters.AthenaParameters.RoleArn")
-    if subject.target(role) is None:
-        yield f"asks Athena as {written(role)}: RoleArn must be a role of this app"
-    if subject.get("Credentials"):
-        yield "brings credentials of its own: its role is enough"
 
 
 def shows_own_data(subject: Subject) -> Iterator[str]:

@@ -3,9 +3,8 @@
 AWS Budgets watches the monthly costs of everything with the environment's tags.
 """
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from aws_cdk import Stack
@@ -16,21 +15,11 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from contract.metrics import COMMIT_AGE_SECONDS, FAILED_ATTEMPTS, HORIZON_AGE_SECONDS, IGNORED_TRUNCATES, QUARANTINED
-from contract.states import QUARANTINED_MINUTES, Word
-from plugins.workers import connect_workers
+from contract.states import Word
 from settings.services import Monitoring
-from stacks.monitoring.metrics import PERIOD_MINUTES, Metrics
-from stacks.monitoring.watches import (
-    OF_AN_ALARM,
-    WAL_DISK_FACTOR,
-    WORDS,
-    WatchedPipeline,
-    WatchedWay,
-    alarm_text,
-    cut,
-    limits,
-)
+from stacks.monitoring.metrics import Metrics
+from stacks.monitoring.watched import Watch, WatchedPipeline, watches
+from stacks.monitoring.watches import WORDS, alarm_text
 
 # These also notify in a pause: the brokers keep running.
 IN_A_PAUSE = frozenset({"broker-disk"})
@@ -40,24 +29,6 @@ NOTIFICATIONS: tuple[tuple[Literal["ACTUAL", "FORECASTED"], int], ...] = (
     ("ACTUAL", 100),
     ("FORECASTED", 100),
 )
-
-
-@dataclass(frozen=True)
-class Watch:
-    """An alarm's metric, what it tells, and the number of periods.
-
-    It is named after its runbook; `about` distinguishes alarms that share one. It alarms above the runbook's limit, or
-    below `least`.
-    """
-
-    runbook: str
-    metric: cloudwatch.IMetric
-    what: str
-    _: KW_ONLY
-    about: str = ""
-    least: int | None = None
-    periods: int = 3
-    datapoints: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,92 +45,23 @@ class Alarms:
         """Create them; return them by status word."""
         by_word: dict[Word, list[cloudwatch.IAlarm]] = {word: [] for word in Word}
         notification = actions.SnsAction(topic)
-        for watch in self._watches():
+        for watch in watches(self.settings, self.pipelines):
             alarm = self._alarm(scope, watch)
             alarm.add_alarm_action(notification)
             alarm.add_ok_action(notification)
             by_word[WORDS[watch.runbook]].append(alarm)
         return by_word
 
-    def _watches(self) -> Iterator[Watch]:
-        # Query-based pipelines have no slot.
-        if any(pipeline.way for pipeline in self.pipelines):
-            yield from self._of_slots()
-        for pipeline in self.pipelines:
-            if pipeline.way:
-                yield from self._of_connectors(pipeline)
-                yield from self._of_landing(pipeline, pipeline.way)
-        disk = f"A broker's disk is more than {self.settings.broker_disk_percent} % full"
-        yield Watch("broker-disk", self.metrics.broker_disk(), disk)
-        for pipeline in self.pipelines:
-            for about, tables in pipeline.alarmed(pipeline.tables):
-                yield from self._of_job(about, tables)
-            if not pipeline.way:
-                yield self._of_horizon(pipeline)
-            for about, tables in pipeline.alarmed(pipeline.ignoring):
-                emptied = f"{', '.join(tables)}: emptied by TRUNCATE, and the lake keeps the rows; or no job says"
-                metric = self.metrics.worst_job(tables, IGNORED_TRUNCATES, "Maximum")
-                yield Watch("ignored-truncate", metric, emptied, about=about, periods=2)
-
-    def _of_slots(self) -> Iterator[Watch]:
-        lag = self.settings.slot_lag_mb
-        behind = f"The connector is more than {lag} MB behind the database"
-        yield Watch("replication-slot-lag", self.metrics.slot_lag(), behind)
-        kept = f"Logical replication keeps more than {WAL_DISK_FACTOR * lag} MB of log"
-        yield Watch("wal-disk", self.metrics.wal_disk(), kept)
-
-    def _of_connectors(self, pipeline: WatchedPipeline) -> Iterator[Watch]:
-        for role, (name, tasks) in pipeline.roles.items():
-            running = self.metrics.connector(name, connect_workers.RUNNING, "Minimum")
-            fewer = f"The {role} connector runs fewer than {tasks} task(s)"
-            yield Watch("connector-not-running", running, fewer, about=role, least=tasks)
-            failed = self.metrics.connector(name, connect_workers.FAILED, "Maximum")
-            one = f"A task of the {role} connector has failed"
-            yield Watch("connector-task-failed", failed, one, about=role, periods=1)
-
-    def _of_landing(self, pipeline: WatchedPipeline, way: WatchedWay) -> Iterator[Watch]:
-        minutes, groups = self.settings.landing_silence_minutes, cut(way.topics, OF_AN_ALARM)
-        for number, topics in enumerate(groups, 1):
-            where = "the topic" if len(topics) == 1 else f"a topic of {pipeline.name}"
-            yield Watch(
-                "nothing-landed",
-                self.metrics.nothing_landed(way.sink, topics, way.landed),
-                f"Events wait in {where}, and nothing has landed for {minutes} minutes",
-                about=pipeline.suffix.removeprefix("-") + (f"-{number}" if len(groups) > 1 else ""),
-                periods=math.ceil(minutes / PERIOD_MINUTES),
-            )
-
-    def _of_job(self, about: str, tables: Sequence[str]) -> Iterator[Watch]:
-        named = about if len(tables) == 1 else f"a table of {about} ({tables[0]} to {tables[-1]})"
-        age = self.metrics.worst_job(tables, COMMIT_AGE_SECONDS, "Maximum")
-        minutes = self.settings.commit_age_minutes
-        late = f"{named} hasn't been brought up to date for {minutes} minutes, or its job is gone"
-        yield Watch("commit-age", age, late, about=about, periods=2)
-        aside = self.metrics.worst_job(tables, QUARANTINED, "Sum")
-        misfits = f"Events of {named} didn't fit and were set aside, or its job is gone"
-        periods = QUARANTINED_MINUTES // PERIOD_MINUTES
-        yield Watch("quarantined-events", aside, misfits, about=about, periods=periods, datapoints=1)
-        attempts = self.metrics.worst_job(tables, FAILED_ATTEMPTS, "Sum")
-        yield Watch("table-failing", attempts, f"{named} fails again and again, or its job is gone", about=about)
-
-    def _of_horizon(self, pipeline: WatchedPipeline) -> Watch:
-        """A long-open transaction on a query-based pipeline's server; all its tables report the same, so watch one."""
-        age = self.metrics.job(pipeline.tables[0], HORIZON_AGE_SECONDS, "Maximum")
-        minutes = self.settings.horizon_age_minutes
-        what = f"A transaction of {pipeline.name}'s server has been open for {minutes} minutes, or no job says"
-        return Watch("horizon-age", age, what, about=pipeline.name, periods=2)
-
     def _alarm(self, scope: Construct, watch: Watch) -> cloudwatch.Alarm:
-        name = "-".join(filter(None, [watch.runbook, watch.about]))
         above = watch.least is None
         compared = cloudwatch.ComparisonOperator
         return cloudwatch.Alarm(
             scope,
-            name,
-            alarm_name=f"{self.prefix}-{name}",
+            watch.name,
+            alarm_name=f"{self.prefix}-{watch.name}",
             alarm_description=alarm_text(watch.runbook, watch.what),
-            metric=watch.metric,
-            threshold=limits(self.settings).get(watch.runbook, 0) if watch.least is None else watch.least,
+            metric=watch.metric(self.metrics),
+            threshold=watch.threshold(self.settings),
             comparison_operator=compared.GREATER_THAN_THRESHOLD if above else compared.LESS_THAN_THRESHOLD,
             evaluation_periods=watch.periods,
             datapoints_to_alarm=watch.datapoints or watch.periods,

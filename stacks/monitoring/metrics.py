@@ -14,8 +14,8 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from contract.metrics import DIMENSION, EVENTS, table_value
 from plugins.connector_names import sink_group
 from plugins.workers import connect_workers
+from stacks.monitoring.watched import PERIOD_MINUTES
 
-PERIOD_MINUTES = 5
 MSK_CONNECT = "AWS/KafkaConnect"
 # In seconds, or any other unit: above every threshold.
 WORST = 1_000_000_000

@@ -12,15 +12,14 @@ from constructs import Construct
 
 from plugins.workers import connect_workers
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline
 from stacks.base import EnvironmentStack, accept, add_paused_output, encryption_key, removal
-from stacks.connectors.specs import PipelineConnectors
 from stacks.connectors.stack import ConnectorsStack
-from stacks.lake import LakeStack, landed_filter
+from stacks.lake import LakeStack
 from stacks.monitoring.alarms import Alarms, Budget
 from stacks.monitoring.dashboard import Dashboard
 from stacks.monitoring.metrics import MSK_CONNECT, Metrics
-from stacks.monitoring.watches import WatchedPipeline, WatchedWay, alarm_text
+from stacks.monitoring.watched import watched
+from stacks.monitoring.watches import alarm_text
 from stacks.paused import Paused
 from stacks.processing.stack import ProcessingStack
 from stacks.streaming import StreamingStack
@@ -45,8 +44,7 @@ class MonitoringStack(EnvironmentStack):
         paused: Paused,
     ) -> None:
         super().__init__(scope, "monitoring", environment)
-        made = {each.name: each for each in connectors.pipelines}
-        pipelines = [_watched(pipeline, made.get(pipeline.name)) for pipeline in environment.pipelines]
+        pipelines = watched(environment)
         metrics = Metrics(
             database_cluster=environment.database_cluster,
             kafka_cluster=streaming.cluster_name,
@@ -144,22 +142,3 @@ class MonitoringStack(EnvironmentStack):
         assert isinstance(policy, sns.TopicPolicy)  # noqa: S101  enforce_ssl makes one
         accept(policy, publishing, reason=reason)
         accept(self._key, encrypting, reason=reason)
-
-
-def _watched(pipeline: EnvironmentPipeline, connectors: PipelineConnectors | None) -> WatchedPipeline:
-    way = None
-    if connectors is not None:
-        way = WatchedWay(
-            source=connectors.source.name,
-            sink=connectors.sink.name,
-            sink_tasks=pipeline.sink.tasks,
-            topics=connectors.sink.topics,
-            landed=landed_filter(pipeline),
-        )
-    return WatchedPipeline(
-        name=pipeline.name,
-        suffix="" if pipeline.is_first else f"-{pipeline.name}",
-        way=way,
-        tables=pipeline.captured.lake_tables,
-        ignoring=[pipeline.captured.lake_table(table) for table in pipeline.captured.tables if table.ignores_truncate],
-    )

@@ -1,10 +1,9 @@
-"""What is watched per pipeline: the alarms' limits, and the live page's word for each.
+"""The alarms' words, limits and texts, by runbook.
 
 Needs no CDK.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from contract.states import CATALOGUE, JOB, MEANING, STAGES, Word
@@ -13,10 +12,6 @@ from settings.services import Monitoring
 MEGABYTE = 1024 * 1024
 # At this multiple of the first alarm's limit, its runbook hasn't helped, and storage is what matters.
 WAL_DISK_FACTOR = 4
-# Metric math in an alarm takes ten metrics (CloudWatch user guide, "Using metric math"; quotas); one counts the landed
-# objects. A pipeline with no more tables than this has an alarm for each.
-OF_AN_ALARM = 9
-
 # Runbook (a section of docs/aws/alarms.md, which names alarms and events) → its word (docs/decisions/0059).
 WORDS: Mapping[str, Word] = MappingProxyType(
     {
@@ -50,55 +45,6 @@ UNALARMED: Mapping[Word, str] = MappingProxyType(
         Word.UP_TO_DATE: "no alarm, and that graph is at 0",
     }
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class WatchedWay:
-    """An event's path from the log to the landing bucket: both connectors, the topics, the landing filter."""
-
-    source: str
-    sink: str
-    sink_tasks: int
-    topics: Sequence[str]
-    landed: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class WatchedPipeline:
-    """A pipeline's names: its tables in the lake, and its events' path, None for a query-based one.
-
-    `ignoring` are the tables whose TRUNCATEs are ignored. `suffix` distinguishes its alarms from other pipelines'; the
-    first one's is empty.
-    """
-
-    name: str
-    suffix: str
-    way: WatchedWay | None
-    tables: Sequence[str]
-    ignoring: Sequence[str]
-
-    @property
-    def roles(self) -> dict[str, tuple[str, int]]:
-        """Name and task count of both connectors, by their names in alarms."""
-        way = self.way
-        if way is None:
-            return {}
-        return {f"source{self.suffix}": (way.source, 1), f"sink{self.suffix}": (way.sink, way.sink_tasks)}
-
-    def alarmed(self, names: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
-        """Distribute tables among alarms: yield each alarm's subject and tables.
-
-        Up to nine tables have an alarm each; more are grouped by nines, numbered.
-        """
-        if len(names) <= OF_AN_ALARM:
-            yield from ((name, [name]) for name in names)
-        else:
-            yield from ((f"{self.name}-{number}", some) for number, some in enumerate(cut(names, OF_AN_ALARM), 1))
-
-
-def cut(names: Sequence[str], size: int) -> list[Sequence[str]]:
-    """Split names into groups of this size."""
-    return [names[first : first + size] for first in range(0, len(names), size)]
 
 
 def limits(settings: Monitoring) -> Mapping[str, float]:

@@ -8,7 +8,8 @@ import pytest
 
 from contract.states import CATALOGUE, STAGES, Word
 from settings.load import load
-from stacks.monitoring.watches import ON_THEIR_WAY, UNALARMED, WORDS, WatchedPipeline, WatchedWay, heading, key
+from stacks.monitoring.watched import WatchedPipeline, WatchedWay
+from stacks.monitoring.watches import ON_THEIR_WAY, UNALARMED, WORDS, heading, key
 from tests.stacks.conftest import Synthesized
 from tests.stacks.monitoring.found import alarms, events, ids, widgets, widgets_of
 

@@ -1,0 +1,147 @@
+"""What the settings say that an environment's templates must have: compared with what is there."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from plugins.workers.connect_workers import OF_SOURCES, UTF8_ONLY, resources
+from settings.connectors import root_certificate, sink_configuration, source_configuration, topics
+from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
+from stacks.gate.secrets import REFERENCE
+from stacks.gate.template import App, Subject, opened
+from stacks.monitoring.watched import watched, watches
+
+CONNECTORS = ("Custom::Connector", "Custom::KubernetesConnector")
+_REFERENCE = "<>"
+_REFERENCES = re.compile(r"<[^<>]*>")
+Problem = tuple[str, str, str]
+
+
+def counted(app: App) -> Iterator[Problem]:
+    """There must be as many of these as the settings say: one less, and nobody is told, or nothing is protected."""
+    settings = app.facts.settings
+    streamed = len(settings.streamed)
+    there = Counter(subject.type for subject in app.subjects())
+    wanted = {
+        "AWS::Budgets::Budget": ("monitoring", 1),
+        "AWS::SNS::Subscription": ("monitoring", 1),
+        "AWS::EC2::FlowLog": ("network", 1),
+        "Custom::Topics": ("connectors", streamed),
+        CONNECTORS[settings.eks is not None]: ("connectors", 2 * streamed),
+    }
+    for type_, (role, number) in wanted.items():
+        if there[type_] != number:
+            yield (
+                f"{settings.prefix}-{role}",
+                type_,
+                f"there must be {number} of this type, and there are {there[type_]}",
+            )
+
+
+def alarms(app: App) -> Iterator[Problem]:
+    """Each alarm of the settings' pipelines must be there, with their limits, and act."""
+    settings = app.facts.settings
+    wanted = {f"{settings.prefix}-{watch.name}": watch for watch in watches(settings.monitoring, watched(settings))}
+    stack = f"{settings.prefix}-monitoring"
+    found = {alarm.get("AlarmName"): alarm for alarm in app.resources("AWS::CloudWatch::Alarm")}
+    for name in sorted(wanted.keys() - found.keys()):
+        yield stack, name, "this alarm is missing: nobody would be told"
+    for name in sorted(found.keys() & wanted.keys()):
+        watch, alarm = wanted[name], found[name]
+        limit = watch.threshold(settings.monitoring)
+        if alarm.get("Threshold") != limit:
+            yield stack, alarm.id, f"alarms at {alarm.get('Threshold')}: the settings say {limit}"
+        compared = "GreaterThanThreshold" if watch.least is None else "LessThanThreshold"
+        if alarm.get("ComparisonOperator") != compared:
+            yield stack, alarm.id, f"ComparisonOperator must be {compared}"
+        if alarm.get("EvaluationPeriods") != watch.periods:
+            yield stack, alarm.id, f"EvaluationPeriods must be {watch.periods}"
+
+
+def topics_planned(app: App) -> Iterator[Problem]:
+    """Each pipeline's topics must be those of the settings: how long events stay, on how many brokers."""
+    settings = app.facts.settings
+    planned = [_topic(each.as_request()) for pipeline in settings.streamed for each in topics(settings, pipeline)]
+    for subject in app.resources("Custom::Topics"):
+        for topic in opened(subject.resource)["Request"].get("topics", []):
+            if _topic(topic) in planned:
+                planned.remove(_topic(topic))
+            else:
+                yield subject.stack, subject.id, f"the topic {topic.get('name')} isn't as the settings plan it"
+    for topic in planned:
+        yield f"{settings.prefix}-connectors", "Topics", f"the topic {json.loads(topic)['name']} is missing"
+
+
+def _topic(request: Mapping[str, Any]) -> str:
+    """Write a topic as text, its generation left out: CloudFormation fills it in."""
+    name = re.sub(r"<[^>]*>|@generation@", _REFERENCE, request["name"])
+    return json.dumps({**request, "name": name}, sort_keys=True)
+
+
+def connectors_configured(app: App) -> Iterator[Problem]:
+    """A connector's configuration must be what plugins/ makes of the settings; secrets are references."""
+    settings = app.facts.settings
+    wanted = {name: each for pipeline in settings.streamed for name, each in _configurations(settings, pipeline)}
+    for subject in app.resources(*CONNECTORS):
+        request = opened(subject.resource)["Request"]
+        planned, given = wanted.get(request.get("connectorName")), request.get("connectorConfiguration", {})
+        if planned is None:
+            yield subject.stack, subject.id, f"{request.get('connectorName')} isn't a connector of the settings"
+            continue
+        for key in sorted(planned.keys() | given.keys()):
+            if not _is_planned(planned.get(key), given.get(key)):
+                yield (
+                    subject.stack,
+                    subject.id,
+                    f"connectorConfiguration/{key} is {given.get(key)}: the settings make {planned.get(key)}",
+                )
+
+
+def _configurations(settings: Environment, pipeline: EnvironmentPipeline) -> Iterator[tuple[str, Mapping[str, str]]]:
+    prefix, salt = f"{settings.prefix}-{pipeline.name}", _REFERENCE if pipeline.hashes else None
+    source = source_configuration(settings, pipeline, password=_REFERENCE, hostname=_REFERENCE, salt=salt)
+    yield f"{prefix}-source", source
+    yield f"{prefix}-sink", sink_configuration(settings, pipeline)
+
+
+def _is_planned(planned: str | None, given: str | None) -> bool:
+    if planned == _REFERENCE and given is not None:
+        return bool(REFERENCE.fullmatch(given) or _REFERENCES.fullmatch(given))
+    return planned == given
+
+
+def plugins_ours(app: App) -> Iterator[Problem]:
+    """A plugin's files besides its releases must be this project's classes and AWS's certificates."""
+    settings = app.facts.settings
+    files = {*resources(*OF_SOURCES, UTF8_ONLY).items(), *resources(UTF8_ONLY).items()}
+    for pipeline in settings.streamed:
+        files |= set(root_certificate(settings, pipeline).items())
+    for subject in app.resources("Custom::Plugin"):
+        for name, text in opened(subject.resource)["Request"].get("resources", {}).items():
+            if (name, text) not in files:
+                yield subject.stack, subject.id, f"resources/{name} isn't a file of plugins/"
+
+
+def told(app: App) -> Iterator[Problem]:
+    """Each alarm, event and budget must reach the topic that has the subscription."""
+    topics_told = {each.target(each.get("TopicArn")) for each in app.resources("AWS::SNS::Subscription")}
+    for alarm in app.resources("AWS::CloudWatch::Alarm"):
+        if not _goes_to(alarm, alarm.get("AlarmActions"), topics_told):
+            yield alarm.stack, alarm.id, "AlarmActions: this alarm reaches nobody"
+
+
+def _goes_to(subject: Subject, actions: Any, topics_told: set[tuple[str, str] | None]) -> bool:
+    return any(subject.target(action) in topics_told for action in actions or [])
+
+
+def terminates_never(app: App) -> Iterator[Problem]:
+    """In production, a stack must be protected against deletion."""
+    for stack, protected in app.protected.items():
+        if app.facts.production and not protected:
+            yield stack, "-", "isn't protected against its deletion: production's stacks must be"
+
+
+EXPECTED = (counted, alarms, topics_planned, connectors_configured, plugins_ours, told, terminates_never)

@@ -1,0 +1,167 @@
+"""Every property of every resource must be one that somebody has judged: the list is allowed.toml.
+
+The list has one line per property: `path = value`. A path is the property's keys with `/` between them, `*` for an
+element of a list and `<any>` for any name; `!` marks a property that must be there, in each element of its list.
+A value is one of these, or a list of them:
+
+- `true`, `443`, `"TLS"`: this value. `{prefix}` and the like in a text are the settings' (settings/environment.py).
+- `"= streaming.brokers"`: the setting's value, or one of a list's; also what follows from settings (facts.py here).
+- `"-> AWS::EC2::VPC | AWS::S3::Bucket"`: a reference to a resource of this app, of one of these types.
+- `">= 1 <= 6"`: a number within bounds. `"~ db[.].*"`: a text that matches the expression as a whole.
+- `"text"`: any text or number without a condition or macro: nothing follows from it.
+- `"judged"`: whatever the other rules of this folder let pass.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from stacks.gate.template import INTRINSICS, Subject, as_list, is_intrinsic, opened, written
+
+ALLOWED_FILE = "stacks/gate/allowed.toml"
+_TABLE: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("allowed.toml").read_text(encoding="utf-8"))
+# Of each type: tags only name things, but for those that other rules read.
+_EVERYWHERE = {"Tags": "text"}
+# Macros that CloudFormation may apply: only AWS's own for nested applications.
+TRANSFORMS = frozenset({"AWS::Serverless-2016-10-31"})
+_LEAST, _MOST = re.compile(r">= (\d+)"), re.compile(r"<= (\d+)")
+
+
+def known_properties(subject: Subject) -> Iterator[str]:
+    """Refuse each type, property and value that the list doesn't have, and each missing one that must be there."""
+    if subject.type not in _TABLE:
+        yield f"the review has no rules for {subject.type}: judge what it opens, and list it in {ALLOWED_FILE}"
+        return
+    if "Condition" in subject.resource:
+        yield "depends on a condition: what is deployed would be other than what was reviewed"
+    properties = opened(subject.resource)
+    for key, value in properties.items():
+        yield from _judged(subject, key, value)
+    for path in _required(subject.type):
+        if _lacks(properties, path.split("/")):
+            yield f"{path} is missing: it must be {_shown(_allowed(subject.type, path))}"
+
+
+def _judged(subject: Subject, path: str, value: Any) -> Iterator[str]:
+    allowed = _allowed(subject.type, path)
+    if allowed is not None:
+        if not any(_fits(subject, kind, value) for kind in as_list(allowed)):
+            yield f"{path} is {written(value)}: it must be {_shown(allowed)}"
+    elif isinstance(value, Mapping) and not is_intrinsic(value):
+        for key, inner in value.items():
+            yield from _judged(subject, f"{path}/{key}", inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _judged(subject, f"{path}/*", inner)
+    else:
+        yield f"{path} isn't in {ALLOWED_FILE}: judge what it opens, then list it there, with a reason"
+
+
+@cache
+def _lines(type_: str) -> Mapping[str, Any]:
+    return _EVERYWHERE | {path.removesuffix("!"): allowed for path, allowed in _TABLE[type_].items()}
+
+
+@cache
+def _required(type_: str) -> tuple[str, ...]:
+    return tuple(path.removesuffix("!") for path in _TABLE[type_] if path.endswith("!"))
+
+
+def _allowed(type_: str, path: str) -> Any:
+    lines = _lines(type_)
+    return lines.get(path, lines.get(f"{path.rpartition('/')[0]}/<any>"))
+
+
+def _lacks(value: Any, steps: list[str]) -> bool:
+    """Whether a path leads nowhere, in any of the lists on its way."""
+    if not steps:
+        return value in (None, [], {}, "")
+    if steps[0] == "*":
+        return not value or any(_lacks(inner, steps[1:]) for inner in as_list(value))
+    return not isinstance(value, Mapping) or steps[0] not in value or _lacks(value[steps[0]], steps[1:])
+
+
+def _fits(subject: Subject, kind: Any, value: Any) -> bool:
+    match kind:
+        case "judged":
+            return True
+        case "text":
+            return _is_plain(value)
+        case str() if kind.startswith("-> "):
+            return _refers(subject, kind.removeprefix("-> ").split(" | "), value)
+        case str() if kind.startswith("= "):
+            return _is_set(subject, kind.removeprefix("= "), value)
+        case str() if kind.startswith(">= "):
+            return _is_within(kind, value)
+        case str() if kind.startswith("~ "):
+            pattern = _filled(subject, kind.removeprefix("~ "))
+            return re.fullmatch(pattern, written(value)) is not None
+        case str():
+            return written(value) == _filled(subject, kind)
+    return type(value) is type(kind) and value == kind
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value can be read: it depends on no condition, macro or parameter."""
+    if isinstance(value, Mapping):
+        functions = {key for key in value if key == "Ref" or key.startswith("Fn::")}
+        return functions <= INTRINSICS and all(map(_is_plain, value.values()))
+    return all(map(_is_plain, value)) if isinstance(value, list) else True
+
+
+def _refers(subject: Subject, types: list[str], value: Any) -> bool:
+    """Whether a value is a reference to such a resource, or joins such references with commas."""
+    if isinstance(value, Mapping) and "Fn::Join" in value:
+        parts = [part for part in value["Fn::Join"][1] if part != ","]
+        return bool(parts) and all(_refers(subject, types, part) for part in parts)
+    found = subject.referred(value)
+    return found is not None and found.type in types
+
+
+def _is_set(subject: Subject, name: str, value: Any) -> bool:
+    settings = subject.facts.settings
+    if name in subject.facts.following:
+        wanted = subject.facts.following[name]
+    else:
+        try:
+            wanted = attrgetter(name)(settings)
+        except AttributeError:  # A section that this environment doesn't have.
+            return False
+    return wanted is not None and any(
+        str(value) == str(each) for each in (wanted if isinstance(wanted, tuple) else (wanted,))
+    )
+
+
+def _is_within(kind: str, value: Any) -> bool:
+    least, most = _LEAST.search(kind), _MOST.search(kind)
+    if not str(value).isdigit():
+        return False
+    return (not least or int(value) >= int(least[1])) and (not most or int(value) <= int(most[1]))
+
+
+def _filled(subject: Subject, text: str) -> str:
+    """Write the settings into a text, where it has `{name}`; other braces stay."""
+    settings = subject.facts.settings
+    return re.sub(r"(?<!\$)\{([a-z_.]+)\}", lambda found: str(attrgetter(found[1])(settings)), text)
+
+
+def _shown(allowed: Any) -> str:
+    return " or ".join(repr(kind) if isinstance(kind, str) else str(kind).lower() for kind in as_list(allowed))
+
+
+def template_sections(template: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Reject what changes a template after its review: macros, and values passed in."""
+    transforms = template.get("Transform", [])
+    for transform in transforms if isinstance(transforms, list) else [transforms]:
+        if transform not in TRANSFORMS:
+            yield "Transform", f"{written(transform)} rewrites the template after its review"
+    for name, parameter in template.get("Parameters", {}).items():
+        if not str(parameter.get("Type")).startswith("AWS::SSM::Parameter::Value<") and name != "BootstrapVersion":
+            yield name, "a parameter's value isn't there to be reviewed: write it into the template"
+    for name, output in template.get("Outputs", {}).items():
+        if "{{resolve:" in str(output.get("Value")):
+            yield name, "an output shows a secret's value"
