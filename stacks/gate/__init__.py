@@ -19,11 +19,13 @@ __all__ = ["Accepted", "Facts", "Finding", "accepted_statement", "plain_text", "
 
 RULES: tuple[tuple[str, Rule], ...] = (
     ("known-properties", properties.known_properties),
+    ("known-properties", properties.known_objects),
     ("no-secret-values", secrets.no_secret_values),
     ("no-secret-values", secrets.secrets_generated),
     ("checksums-present", secrets.checksums_present),
     ("kafka-rights-scoped", rights.kafka_rights_scoped),
     ("no-administrators", rights.no_administrators),
+    ("rights-of-roles", rights.ordinary_on_ours),
     ("rights-of-roles", rights.managed_policies_known),
     ("trust", trust.trusted_by_role),
     ("trust", trust.everyone_isnt_acceptable),

@@ -1,7 +1,8 @@
 """Every property of every resource must be one that somebody has judged: the list is allowed.toml.
 
 The list has one line per property: `path = value`. A path is the property's keys with `/` between them, `*` for an
-element of a list and `<any>` for any name; `!` marks a property that must be there, in each element of its list.
+element of a list, `<any>` for any name and `~1` for a `/` in a name (as in a JSON pointer, RFC 6901); `!` marks a
+property that must be there, in each element of its list.
 A value is one of these, or a list of them:
 
 - `true`, `443`, `"TLS"`: this value. `{prefix}` and the like in a text are the settings' (settings/environment.py).
@@ -20,7 +21,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from stacks.gate.template import INTRINSICS, Subject, as_list, is_intrinsic, opened, written
+from stacks.gate.template import INTRINSICS, Subject, as_list, is_intrinsic, objects, opened, written
 
 ALLOWED_FILE = "stacks/gate/allowed.toml"
 _TABLE: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("allowed.toml").read_text(encoding="utf-8"))
@@ -33,32 +34,46 @@ _LEAST, _MOST = re.compile(r">= (\d+)"), re.compile(r"<= (\d+)")
 
 def known_properties(subject: Subject) -> Iterator[str]:
     """Refuse each type, property and value that the list doesn't have, and each missing one that must be there."""
-    if subject.type not in _TABLE:
-        yield f"the review has no rules for {subject.type}: judge what it opens, and list it in {ALLOWED_FILE}"
-        return
     if "Condition" in subject.resource:
         yield "depends on a condition: what is deployed would be other than what was reviewed"
-    properties = opened(subject.resource)
+    yield from _problems(subject, subject.type, opened(subject.resource))
+
+
+def known_objects(subject: Subject) -> Iterator[str]:
+    """The same for the Kubernetes objects in a request."""
+    for each in objects(subject):
+        for line in _problems(subject, f"kubernetes/{each.get('kind')}", each):
+            yield f"{each.get('kind')} {each.get('metadata', {}).get('name')}: {line}"
+
+
+def _problems(subject: Subject, type_: str, properties: Mapping[str, Any]) -> Iterator[str]:
+    if type_ not in _TABLE:
+        yield f"the review has no rules for {type_}: judge what it opens, and list it in {ALLOWED_FILE}"
+        return
     for key, value in properties.items():
-        yield from _judged(subject, key, value)
-    for path in _required(subject.type):
+        yield from _judged(subject, type_, key, value)
+    for path in _required(type_):
         if _lacks(properties, path.split("/")):
-            yield f"{path} is missing: it must be {_shown(_allowed(subject.type, path))}"
+            yield f"{path} is missing: it must be {_shown(_allowed(type_, path))}"
 
 
-def _judged(subject: Subject, path: str, value: Any) -> Iterator[str]:
-    allowed = _allowed(subject.type, path)
+def _judged(subject: Subject, type_: str, path: str, value: Any) -> Iterator[str]:
+    allowed = _allowed(type_, path)
     if allowed is not None:
         if not any(_fits(subject, kind, value) for kind in as_list(allowed)):
             yield f"{path} is {written(value)}: it must be {_shown(allowed)}"
     elif isinstance(value, Mapping) and not is_intrinsic(value):
         for key, inner in value.items():
-            yield from _judged(subject, f"{path}/{key}", inner)
+            yield from _judged(subject, type_, f"{path}/{_step(key)}", inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _judged(subject, f"{path}/*", inner)
+            yield from _judged(subject, type_, f"{path}/*", inner)
     else:
         yield f"{path} isn't in {ALLOWED_FILE}: judge what it opens, then list it there, with a reason"
+
+
+def _step(key: str) -> str:
+    return key.replace("/", "~1")
 
 
 @cache
@@ -79,10 +94,11 @@ def _allowed(type_: str, path: str) -> Any:
 def _lacks(value: Any, steps: list[str]) -> bool:
     """Whether a path leads nowhere, in any of the lists on its way."""
     if not steps:
-        return value in (None, [], {}, "")
+        return value in (None, [], {})
     if steps[0] == "*":
         return not value or any(_lacks(inner, steps[1:]) for inner in as_list(value))
-    return not isinstance(value, Mapping) or steps[0] not in value or _lacks(value[steps[0]], steps[1:])
+    key = steps[0].replace("~1", "/")
+    return not isinstance(value, Mapping) or key not in value or _lacks(value[key], steps[1:])
 
 
 def _fits(subject: Subject, kind: Any, value: Any) -> bool:

@@ -86,6 +86,8 @@ MANAGED_POLICIES = (
     "::aws:policy/service-role/AWSLambdaBasicExecutionRole",
     "::aws:policy/service-role/AmazonEMRServicePolicy_v2",
 )
+# A reference to a resource; AWS's own values say only where.
+_OWN = re.compile(r"<(?!AWS::)[^<>]+>")
 _WILDCARDS = re.compile(r"[*?]")
 _KAFKA_WIDE = re.compile(r":(topic|group|transactional-id)/[^/]*/[^/]*/\*$")
 
@@ -223,6 +225,28 @@ def rights_accepted(accepted: Iterable[Accepted], subject: Subject) -> Iterator[
                     f"{holder}: {grant}: nobody has accepted this: narrow it, or give the reason next to the statement "
                     "(stacks/base.py)"
                 )
+
+
+def ordinary_on_ours(subject: Subject) -> Iterator[str]:
+    """What needs no acceptance must be of resources of this app."""
+    if subject.type not in ("AWS::IAM::ManagedPolicy", "AWS::IAM::Policy", "AWS::IAM::Role"):
+        return
+    facts = subject.facts
+    ours = (
+        facts.settings.prefix,
+        f"/{facts.settings.lake.database}",
+        f"-assets-{facts.account}-{facts.region}/",
+        # Spark and Hive look into these of each catalog; the catalog itself is in all of Glue's requests.
+        f":{facts.account}:catalog",
+        ":datacatalog/AwsDataCatalog",
+        ":database/default",
+        ":database/global_temp",
+    )
+    for key, statement in statements(subject):
+        for grant in grants(statement) if key != "AssumeRolePolicyDocument" else ():
+            known = _OWN.search(grant.resource) or any(each in grant.resource for each in ours)
+            if not needs_acceptance(grant) and not known:
+                yield f"{grant}: this isn't a resource of this app"
 
 
 def no_administrators(subject: Subject) -> Iterator[str]:

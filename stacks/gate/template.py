@@ -196,6 +196,13 @@ def opened(resource: Resource) -> Mapping[str, Any]:
     return properties
 
 
+def objects(subject: Subject) -> list[Mapping[str, Any]]:
+    """Return the Kubernetes objects in a custom resource's request."""
+    request = opened(subject.resource).get("Request") if subject.type.startswith("Custom::Kubernetes") else None
+    found: list[Mapping[str, Any]] = (request or {}).get("objects", [])
+    return found
+
+
 def _json_text(value: Any) -> str:
     """Return JSON as text, with its references as `<Name>`; in other functions quotes would end a text."""
     match value:
