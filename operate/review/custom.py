@@ -39,7 +39,7 @@ class Kind:
 
 def custom_resources(material: Material) -> tuple[Kind, ...]:
     found: dict[str, list[Subject]] = {}
-    for subject in material.app.subjects():
+    for subject in material.app.subjects:
         if subject.type.startswith("Custom::") or subject.type == "AWS::CloudFormation::CustomResource":
             found.setdefault(subject.type, []).append(subject)
     rights = dict(holders_rights(material))

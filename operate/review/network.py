@@ -121,7 +121,7 @@ class _Reader:
 
     def groups(self) -> Iterator[Group]:
         members: dict[tuple[str, str], list[str]] = {}
-        for subject in self._material.app.subjects():
+        for subject in self._material.app.subjects:
             if subject.type in (GROUP, IN, OUT):
                 continue
             for place in {subject.target(value) for value in references(subject.properties)} - {None}:

@@ -192,7 +192,7 @@ class LetIn:
 
 def let_in(material: Material) -> tuple[LetIn, ...]:
     """Read all resources' policies, except key policies that delegate to their own account, AWS's default."""
-    found = [each for subject in material.app.subjects() for each in _of(material, subject)]
+    found = [each for subject in material.app.subjects for each in _of(material, subject)]
     return tuple(sorted(found, key=lambda each: (each.where, each.who)))
 
 

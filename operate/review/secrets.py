@@ -98,7 +98,7 @@ def _is_on(material: Material, subject: Subject, statement: object, resource: st
 
 
 def _resolvers(material: Material, place: tuple[str, str]) -> Iterator[str]:
-    for subject in material.app.subjects():
+    for subject in material.app.subjects:
         if "{{resolve:secretsmanager:" not in written(dict(subject.properties)):
             continue
         if any(_of(material, subject, value) == place for value in references(subject.properties)):

@@ -51,7 +51,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("kubernetes-closed", manifests.kubernetes_closed),
     ("kubernetes-closed", manifests.members),
     ("kubernetes-closed", manifests.pods_roles),
-    ("manifests-sound", manifests.manifests_sound),
+    ("manifests-sound", manifests.objects_together),
 )
 # A template may lack a checksum; `./lake aws deploy` and the handler refuse it.
 WARNINGS = frozenset({"checksums-present"})
@@ -75,7 +75,7 @@ def review(
         found += [
             _finding("known-properties", stack, section, message) for section, message in template_sections(template)
         ]
-    for subject in app.subjects():
+    for subject in app.subjects:
         found += [_finding(name, subject.stack, subject.id, line) for name, rule in rules for line in rule(subject)]
     found += [_finding("as-set", *problem) for rule in EXPECTED for problem in rule(app)]
     return found + list(_unused(app, accepted))
@@ -84,7 +84,7 @@ def review(
 def _unused(app: App, accepted: Iterable[Accepted]) -> Iterator[Finding]:
     """Report accepted statements that no template has: such a right could be added later without review."""
     there: set[tuple[str, str, Grant]] = set()
-    for subject in app.subjects():
+    for subject in app.subjects:
         names = list(rights.holders(subject)) or [subject.id]
         for _, statement in rights.statements(subject):
             there.update((subject.stack, name, grant) for grant in rights.grants(statement) for name in names)

@@ -100,8 +100,11 @@ def expires_as_set(subject: Subject) -> Iterator[str]:
     if subject.type != "AWS::S3::Bucket":
         return
     settings = subject.facts.settings
+    old = settings.lake.noncurrent_version_expiry_days
     for rule in as_list(subject.get("LifecycleConfiguration.Rules") or []):
         id_, days = str(rule.get("Id")), rule.get("ExpirationInDays")
+        if id_ == "leftovers" and (rule.get("NoncurrentVersionExpiration") or {}).get("NoncurrentDays") != old:
+            yield f"the lifecycle rule {id_} must keep old versions for {old} days, as the settings say"
         if days is None:
             continue
         if plain_text(subject.get("BucketName")) == settings.bucket_name("lake"):

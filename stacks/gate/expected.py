@@ -11,8 +11,9 @@ from settings.connectors import root_certificate, sink_configuration, source_con
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.gate.secrets import REFERENCE
-from stacks.gate.template import App, Subject, opened
+from stacks.gate.template import App, Subject
 from stacks.monitoring.watched import watched, watches
+from stacks.monitoring.watches import EVENTS
 
 CONNECTORS = ("Custom::Connector", "Custom::KubernetesConnector")
 _REFERENCE = "<>"
@@ -24,11 +25,12 @@ def counted(app: App) -> Iterator[Problem]:
     """There must be as many of these as the settings say: one less, and nobody is told, or nothing is protected."""
     settings = app.facts.settings
     streamed = len(settings.streamed)
-    there = Counter(subject.type for subject in app.subjects())
+    there = Counter(subject.type for subject in app.subjects)
     wanted = {
         "AWS::Budgets::Budget": ("monitoring", 1),
         "AWS::SNS::Subscription": ("monitoring", 1),
         "AWS::EC2::FlowLog": ("network", 1),
+        "AWS::Events::Rule": ("monitoring", len(EVENTS) + (1 if streamed else 0)),
         "Custom::Topics": ("connectors", streamed),
         CONNECTORS[settings.eks is not None]: ("connectors", 2 * streamed),
     }
@@ -66,7 +68,7 @@ def topics_planned(app: App) -> Iterator[Problem]:
     settings = app.facts.settings
     planned = [_topic(each.as_request()) for pipeline in settings.streamed for each in topics(settings, pipeline)]
     for subject in app.resources("Custom::Topics"):
-        for topic in opened(subject.resource)["Request"].get("topics", []):
+        for topic in subject.opened["Request"].get("topics", []):
             if _topic(topic) in planned:
                 planned.remove(_topic(topic))
             else:
@@ -86,7 +88,7 @@ def connectors_configured(app: App) -> Iterator[Problem]:
     settings = app.facts.settings
     wanted = {name: each for pipeline in settings.streamed for name, each in _configurations(settings, pipeline)}
     for subject in app.resources(*CONNECTORS):
-        request = opened(subject.resource)["Request"]
+        request = subject.opened["Request"]
         planned, given = wanted.get(request.get("connectorName")), request.get("connectorConfiguration", {})
         if planned is None:
             yield subject.stack, subject.id, f"{request.get('connectorName')} isn't a connector of the settings"
@@ -120,7 +122,7 @@ def plugins_ours(app: App) -> Iterator[Problem]:
     for pipeline in settings.streamed:
         files |= set(root_certificate(settings, pipeline).items())
     for subject in app.resources("Custom::Plugin"):
-        for name, text in opened(subject.resource)["Request"].get("resources", {}).items():
+        for name, text in subject.opened["Request"].get("resources", {}).items():
             if (name, text) not in files:
                 yield subject.stack, subject.id, f"resources/{name} isn't a file of plugins/"
 

@@ -21,7 +21,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from stacks.gate.template import INTRINSICS, Subject, as_list, is_intrinsic, objects, opened, written
+from stacks.gate.template import INTRINSICS, Subject, as_list, is_intrinsic, written
 
 ALLOWED_FILE = "stacks/gate/allowed.toml"
 _TABLE: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("allowed.toml").read_text(encoding="utf-8"))
@@ -36,12 +36,12 @@ def known_properties(subject: Subject) -> Iterator[str]:
     """Refuse each type, property and value that the list doesn't have, and each missing one that must be there."""
     if "Condition" in subject.resource:
         yield "depends on a condition: what is deployed would be other than what was reviewed"
-    yield from _problems(subject, subject.type, opened(subject.resource))
+    yield from _problems(subject, subject.type, subject.opened)
 
 
 def known_objects(subject: Subject) -> Iterator[str]:
     """The same for the Kubernetes objects in a request."""
-    for each in objects(subject):
+    for each in subject.objects:
         for line in _problems(subject, f"kubernetes/{each.get('kind')}", each):
             yield f"{each.get('kind')} {each.get('metadata', {}).get('name')}: {line}"
 
@@ -62,10 +62,12 @@ def _judged(subject: Subject, type_: str, path: str, value: Any) -> Iterator[str
     if allowed is not None:
         if not any(_fits(subject, kind, value) for kind in as_list(allowed)):
             yield f"{path} is {written(value)}: it must be {_shown(allowed)}"
-    elif isinstance(value, Mapping) and not is_intrinsic(value):
+    elif not value and any(line.startswith(f"{path}/") for line in _lines(type_)):
+        return
+    elif value and isinstance(value, Mapping) and not is_intrinsic(value):
         for key, inner in value.items():
             yield from _judged(subject, type_, f"{path}/{_step(key)}", inner)
-    elif isinstance(value, list):
+    elif value and isinstance(value, list):
         for inner in value:
             yield from _judged(subject, type_, f"{path}/*", inner)
     else:
@@ -173,7 +175,7 @@ def template_sections(template: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Reject what changes a template after its review: macros, and values passed in."""
     transforms = template.get("Transform", [])
     for transform in transforms if isinstance(transforms, list) else [transforms]:
-        if transform not in TRANSFORMS:
+        if written(transform) not in TRANSFORMS:
             yield "Transform", f"{written(transform)} rewrites the template after its review"
     for name, parameter in template.get("Parameters", {}).items():
         if not str(parameter.get("Type")).startswith("AWS::SSM::Parameter::Value<") and name != "BootstrapVersion":

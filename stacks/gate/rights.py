@@ -153,41 +153,9 @@ def principals(statement: Mapping[str, Any]) -> list[str]:
             return [f"{kind}:{written(name)}" for kind, names in kinds.items() for name in as_list(names)]
 
 
-def documents(subject: Subject) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each policy document in a resource, with the property's name; some are JSON as text."""
-
-    def walk(key: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        match value:
-            case {"Statement": _}:
-                yield key, value
-            case {"Fn::Join": _} if '"Statement"' in written(value):
-                yield key, _document(written(value))
-            case Mapping():
-                for name, inner in value.items():
-                    yield from walk(name, inner)
-            case list():
-                for inner in value:
-                    yield from walk(key, inner)
-            case str() if '"Statement"' in value:
-                yield key, _document(value)
-
-    for name, value in subject.properties.items():
-        yield from walk(name, value)
-
-
-def _document(text: str) -> Mapping[str, Any]:
-    """Parse a policy given as text. An unreadable one counts as allowing everything."""
-    try:
-        document: Mapping[str, Any] = json.loads(text)
-    except ValueError:
-        return {"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
-    return document
-
-
 def statements(subject: Subject) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for key, document in documents(subject):
-        for statement in as_list(document["Statement"]):
-            yield key, statement
+    """Yield each statement of a resource's policies, with the property's name."""
+    yield from subject.statements
 
 
 def needs_acceptance(grant: Grant) -> bool:

@@ -5,12 +5,14 @@ import re
 from collections.abc import Iterator
 
 from contract.secret_names import is_secret
-from stacks.gate.template import LATER, Subject, decoded, request_of, strings
+from stacks.gate.template import LATER, Subject, decoded, plain_text, request_of, strings
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 REFERENCE = re.compile(r"\$\{secretsmanager:.+:[^:}]+\}", re.DOTALL)
 # CloudFormation's references that put a secret's value into a property as plain text; only one property may have one.
 RESOLVED = re.compile(r"\{\{resolve:(secretsmanager|ssm-secure):")
+# The only login that needs no secret (plugins/kafka/msk_login.py).
+IAM_LOGIN = "software.amazon.msk.auth.iam.IAMLoginModule required;"
 MASTER_PASSWORD = ("AWS::RDS::DBCluster", "MasterUserPassword")
 
 
@@ -19,7 +21,12 @@ def no_secret_values(subject: Subject) -> Iterator[str]:
     for name, value in subject.properties.items():
         if RESOLVED.search(json.dumps(value)) and (subject.type, name) != MASTER_PASSWORD:
             yield f"a secret is resolved into {name}: hand over the secret's name and read it where it is needed"
-    for path, text in (*strings(request_of(subject.resource) or {}), *_worker_settings(subject)):
+    if subject.type == "AWS::SSM::Parameter" and is_secret(plain_text(subject.get("Name"))):
+        yield "a parameter isn't encrypted: keep this value in a secret"
+    for name in _assigned(subject):
+        if may_be_a_secret(name, ""):
+            yield f"the machine's script has {name}'s value: read it from a secret there"
+    for path, text in (*strings(request_of(subject.resource) or {}), *_files_settings(subject)):
         if text != LATER and may_be_a_secret(path[-1], text):
             yield f"{'.'.join(path)} isn't a reference such as ${{secretsmanager:name:key}}"
 
@@ -43,18 +50,27 @@ def checksums_present(subject: Subject) -> Iterator[str]:
             yield f"{release.get('file')} has no SHA-256: `./lake dev lock plugins` adds it; nothing deploys without"
 
 
-def _worker_settings(subject: Subject) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield a worker configuration's settings by name; the property holds the file in base64."""
-    if subject.type == "AWS::KafkaConnect::WorkerConfiguration":
-        for line in (decoded(subject.get("PropertiesFileContent")) or "").splitlines():
-            name, _, value = line.partition("=")
-            yield ("PropertiesFileContent", name), value
+def _files_settings(subject: Subject) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the settings in a worker's file by name: in base64, or in a ConfigMap."""
+    files = (
+        [decoded(subject.get("PropertiesFileContent")) or ""] if subject.type.endswith("WorkerConfiguration") else []
+    )
+    files += [each.get("data", {}).get("worker.properties", "") for each in subject.objects]
+    for line in "\n".join(files).splitlines():
+        name, _, value = line.partition("=")
+        yield ("worker", name), value
+
+
+def _assigned(subject: Subject) -> Iterator[str]:
+    """Yield the names to which a machine's script assigns a value as it stands, not one of a command."""
+    script = decoded(subject.get("UserData")) if subject.type == "AWS::EC2::Instance" else None
+    yield from re.findall(r"(\w+)=[\"']?[^\s\"'$`(){}\x00]+", script or "")
 
 
 def may_be_a_secret(key: str, text: str) -> bool:
     """Tell whether a text under this key may be a secret's value, not a reference to a secret or its name."""
-    return is_secret(key) and not REFERENCE.fullmatch(text) and not _names_a_secret(key)
+    return is_secret(key) and not REFERENCE.fullmatch(text) and not _names_a_secret(key) and text != IAM_LOGIN
 
 
 def _names_a_secret(key: str) -> bool:
-    return bool(re.search(r"(arn|id|name)$", key, re.IGNORECASE)) or key.startswith("config.providers")
+    return bool(re.search(r"(arn|id|name|prefix)$", key, re.IGNORECASE)) or key.startswith("config.providers")

@@ -62,14 +62,18 @@ class App:
     @cached_property
     def _by_type(self) -> dict[str, list["Subject"]]:
         found: dict[str, list[Subject]] = {}
-        for subject in self.subjects():
+        for subject in self.subjects:
             found.setdefault(subject.type, []).append(subject)
         return found
 
-    def subjects(self) -> Iterator["Subject"]:
-        for stack, template in self.templates.items():
-            for logical_id, resource in sorted(template["Resources"].items()):
-                yield Subject(app=self, stack=stack, id=logical_id, resource=resource)
+    @cached_property
+    def subjects(self) -> "tuple[Subject, ...]":
+        """All resources, by stack and logical id."""
+        return tuple(
+            Subject(app=self, stack=stack, id=logical_id, resource=resource)
+            for stack, template in self.templates.items()
+            for logical_id, resource in sorted(template["Resources"].items())
+        )
 
     def resources(self, *types: str) -> Iterator["Subject"]:
         for type_ in types:
@@ -97,6 +101,36 @@ class Subject:
     def properties(self) -> Mapping[str, Any]:
         properties: Mapping[str, Any] = self.resource.get("Properties", {})
         return properties
+
+    @cached_property
+    def opened(self) -> Mapping[str, Any]:
+        """Its properties, with the JSON and files in them read: each text's keys can be judged.
+
+        A configuration's file is `key=value` lines; references within a text are written as `<Name>`.
+        """
+        properties = dict(self.properties)
+        for name, value in properties.items():
+            match self.type, name:
+                case (type_, "Request") if type_.startswith("Custom::"):
+                    properties[name] = json.loads(_json_text(value), strict=False)
+                case "AWS::MSK::Configuration", "ServerProperties":
+                    properties[name] = _settings_of(plain_text(value))
+                case "AWS::KafkaConnect::WorkerConfiguration", "PropertiesFileContent":
+                    properties[name] = _settings_of(decoded(value) or "")
+        return properties
+
+    @cached_property
+    def statements(self) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+        """Each statement of its policies, with the property's name."""
+        found = documents(self.properties)
+        return tuple((key, statement) for key, document in found for statement in as_list(document["Statement"]))
+
+    @property
+    def objects(self) -> list[Mapping[str, Any]]:
+        """The Kubernetes objects in a custom resource's request."""
+        request = self.opened.get("Request") if self.type.startswith("Custom::Kubernetes") else None
+        found: list[Mapping[str, Any]] = (request or {}).get("objects", [])
+        return found
 
     def get(self, path: str) -> Any:
         """Read a property by its dotted path; None if it is missing."""
@@ -179,28 +213,35 @@ def request_of(resource: Resource) -> dict[str, Any] | None:
     return request
 
 
-def opened(resource: Resource) -> Mapping[str, Any]:
-    """Return a resource's properties, with the JSON and files in them read: each text's keys can be judged.
+def documents(properties: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield each policy document in properties, with the property's name; some are JSON as text."""
 
-    A file with its configuration is `key=value` lines; references within a text are written as `<Name>`.
-    """
-    properties = dict(resource.get("Properties", {}))
+    def walk(key: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        match value:
+            case {"Statement": _}:
+                yield key, value
+            case {"Fn::Join": _} if '"Statement"' in written(value):
+                yield key, _document(written(value))
+            case Mapping():
+                for name, inner in value.items():
+                    yield from walk(name, inner)
+            case list():
+                for inner in value:
+                    yield from walk(key, inner)
+            case str() if '"Statement"' in value:
+                yield key, _document(value)
+
     for name, value in properties.items():
-        match str(resource["Type"]), name:
-            case (type_, "Request") if type_.startswith("Custom::"):
-                properties[name] = json.loads(_json_text(value), strict=False)
-            case "AWS::MSK::Configuration", "ServerProperties":
-                properties[name] = _settings_of(plain_text(value))
-            case "AWS::KafkaConnect::WorkerConfiguration", "PropertiesFileContent":
-                properties[name] = _settings_of(decoded(value) or "")
-    return properties
+        yield from walk(name, value)
 
 
-def objects(subject: Subject) -> list[Mapping[str, Any]]:
-    """Return the Kubernetes objects in a custom resource's request."""
-    request = opened(subject.resource).get("Request") if subject.type.startswith("Custom::Kubernetes") else None
-    found: list[Mapping[str, Any]] = (request or {}).get("objects", [])
-    return found
+def _document(text: str) -> Mapping[str, Any]:
+    """Parse a policy given as text. An unreadable one counts as allowing everything."""
+    try:
+        document: Mapping[str, Any] = json.loads(text)
+    except ValueError:
+        return {"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
+    return document
 
 
 def _json_text(value: Any) -> str:

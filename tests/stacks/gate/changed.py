@@ -1,6 +1,7 @@
 """Templates after synthesis, ways to change them, and what the gate says of that."""
 
 import copy
+import re
 from collections.abc import Callable
 from functools import partial
 from operator import methodcaller
@@ -60,6 +61,46 @@ class Changed:
     def open(self, role: str, beginning: str, *rules: dict[str, object]) -> None:
         group = self.properties(role, "AWS::EC2::SecurityGroup", beginning)
         group.setdefault("SecurityGroupIngress", []).extend(rules)
+
+    def rewrite(self, role: str, type_: str, change: Callable[[str], str], beginning: str = "") -> None:
+        """Change the texts of a custom resource's request; raises AssertionError if nothing has changed."""
+        properties = self.properties(role, type_, beginning)
+        before = properties["Request"]
+        parts = [before] if isinstance(before, str) else before["Fn::Join"][1]
+        after = [change(part) if isinstance(part, str) else part for part in parts]
+        assert after != parts
+        properties["Request"] = {"Fn::Join": ["", after]}
+
+    def replace(self, type_: str, old: str, new: str, *, of: str = "", role: str = "connectors") -> None:
+        self.rewrite(role, type_, lambda part: part.replace(old, new, 1), of)
+
+    def configure(self, key: str, value: str, connector: str = "Source") -> None:
+        """Set a property of a connector's configuration. A value with a reference in it becomes another property's."""
+        name, written = f'"{key}":"', f'"{key}":"{value}"'
+        kind = "Custom::Connector"
+
+        def change(part: str) -> str:
+            if whole := re.search(re.escape(name) + '[^"]*"', part):
+                return part.replace(whole[0], written)
+            if name in part:
+                return part.replace(name, f'{written},"other":"')
+            return part
+
+        try:
+            self.rewrite("connectors", kind, change, f"{connector}Connector")
+        except AssertionError:
+            start = '"connectorConfiguration":{'
+            self.replace(kind, start, f"{start}{written},", of=f"{connector}Connector")
+
+    def broker(self, name: str, value: str) -> None:
+        """Set a property of the brokers' configuration."""
+        properties = self.properties("streaming", "AWS::MSK::Configuration")
+        lines = [line for line in properties["ServerProperties"].splitlines() if not line.startswith(f"{name}=")]
+        properties["ServerProperties"] = "\n".join([*lines, f"{name}={value}"])
+
+    def topic(self, old: str, new: str) -> None:
+        """Change the request for topics; the first that fits."""
+        self.replace("Custom::Topics", old, new)
 
 
 def errors(environment: Synthesized, mutate: Mutation) -> list[Finding]:
