@@ -85,6 +85,8 @@ def _deployment(deployment: Object, there: list[Object]) -> Iterator[str]:
 
 
 def _ingress(policy: Object, vpc: str) -> Iterator[str]:
+    if sorted(policy["spec"].get("policyTypes", [])) != ["Egress", "Ingress"]:
+        yield "leaves a direction open: policyTypes Ingress and Egress"
     for rule in policy["spec"].get("ingress", []):
         if not rule.get("from") or not rule.get("ports"):
             yield "lets anybody in, or in by any port: name from and ports"

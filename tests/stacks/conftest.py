@@ -14,8 +14,10 @@ import pytest
 from settings.environment import Environment
 from settings.load import load
 from stacks.gate.template import as_list, plain_text, request_of
-from tests.stacks.environments import many_pipelines
+from tests.stacks.environments import environment_on_eks, many_pipelines
 from tests.synthesis import shared_synthesis
+
+ADMINISTRATOR = 'administrators = ["arn:aws:iam::222222222222:role/platform"]'
 
 if TYPE_CHECKING:
     from operate.synth import Synthesis
@@ -107,3 +109,11 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """dev with all that an environment may have."""
     folder = tmp_path_factory.mktemp("many")
     return synthesized(many_pipelines(folder), folder / "cdk.out", pipelines=folder / "pipelines")
+
+
+@pytest.fixture(scope="session")
+def prod_on_eks(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """prod, with allowed addresses and an administrator of the API."""
+    folder = tmp_path_factory.mktemp("prod")
+    settings = environment_on_eks(folder, "prod", 'endpoint_cidrs = ["203.0.113.0/24"]', ADMINISTRATOR)
+    return synthesized(settings, folder / "cdk.out", nag=False)

@@ -1,7 +1,6 @@
 """QuickSight as code: who sees what, the role that it queries with, and a definition with valid references."""
 
 import dataclasses
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import botocore.session
@@ -12,12 +11,13 @@ from analytics.dashboard import COLUMNS
 from settings.environment import Environment
 from tests.stacks.conftest import Synthesized
 from tests.stacks.environments import ANALYSTS, READER
-from tests.stacks.gate.changed import Changed, Mutation, append, cases, errors, set_
+from tests.stacks.gate.changed import Changed
 
 if TYPE_CHECKING:
     from aws_cdk.assertions import Template
 
 pytestmark = pytest.mark.synth
+GRANTS, POLICY = "AWS::LakeFormation::PrincipalPermissions", "AWS::IAM::ManagedPolicy"
 QUICKSIGHT = "AWS::QuickSight::"
 KINDS = ("Analysis", "Dashboard", "DataSet", "DataSource")
 
@@ -148,8 +148,8 @@ def test_the_review_names_a_user_of_another_namespace_and_what_may_be_handed_on(
 
     changed = Changed(many)
     user = "arn:aws:quicksight:us-east-1:111111111111:user/partners/bob"
-    set_here(DASHBOARD, "Permissions/0/Principal", user)(changed)
-    set_here(GRANTS, "PermissionsWithGrantOption", ["SELECT"])(changed)
+    changed.set("analytics", f"{QUICKSIGHT}Dashboard", "Permissions/0/Principal", user)
+    changed.set("analytics", GRANTS, "PermissionsWithGrantOption", ["SELECT"])
     found = page(many.settings, dataclasses.replace(many.synthesis, templates=changed.templates), []).let_in
     assert [each.where for each in found if each.who == "QuickSight's user bob in partners"] == [
         "analytics/QuickSight/Dashboard"
@@ -174,43 +174,3 @@ def literal(value: Any) -> Any:
             return "arn:aws:iam::111111111111:role/later"
         return {key: literal(inner) for key, inner in value.items()}
     return [literal(inner) for inner in value] if isinstance(value, list) else value
-
-
-DASHBOARD, WORKGROUP = f"{QUICKSIGHT}Dashboard", "AWS::Athena::WorkGroup"
-GRANTS, POLICY = "AWS::LakeFormation::PrincipalPermissions", "AWS::IAM::ManagedPolicy"
-RESULTS = "WorkGroupConfiguration/ResultConfiguration"
-OTHERS = {"Effect": "Allow", "Action": "s3:DeleteObject", "Resource": "arn:aws:s3:::x/*"}
-set_here, append_here = partial(set_, "analytics"), partial(append, "analytics")
-REFUSED_BY: dict[str, dict[str, Mutation]] = {
-    "dashboard-sound": {
-        "a data set of somebody else's": set_here(
-            DASHBOARD, "Definition/DataSetIdentifierDeclarations/0/DataSetArn", "arn:aws:quicksight:x:y:dataset/z"
-        ),
-        "an IAM role as the principal": set_here(DASHBOARD, "Permissions/0/Principal", READER),
-        "an action of another kind": append_here(DASHBOARD, "Permissions/0/Actions", "quicksight:QueryAnalysis"),
-        "shared by link": set_here(DASHBOARD, "LinkSharingConfiguration", {"x": 1}),
-        "asks as the account": set_here(
-            f"{QUICKSIGHT}DataSource", "DataSourceParameters/AthenaParameters/RoleArn", None
-        ),
-        "with a password": set_here(f"{QUICKSIGHT}DataSource", "Credentials", {"x": 1}),
-    },
-    "data-closed": {
-        "results where clients say": set_here(WORKGROUP, "WorkGroupConfiguration/EnforceWorkGroupConfiguration", False),
-        "results in plain text": set_here(WORKGROUP, f"{RESULTS}/EncryptionConfiguration", None),
-        "results in another account": set_here(WORKGROUP, f"{RESULTS}/ExpectedBucketOwner", "999999999999"),
-        "queries without a limit": set_here(WORKGROUP, "WorkGroupConfiguration/BytesScannedCutoffPerQuery", None),
-    },
-    "rights-of-readers": {
-        "readers that write": append_here(GRANTS, "Permissions", "INSERT"),
-        "readers that keep tables": append_here(GRANTS, "Permissions", "ALL"),
-        "readers that grant": set_here(GRANTS, "PermissionsWithGrantOption", ["SELECT"]),
-        "a reader of another account": set_here(GRANTS, "Principal/DataLakePrincipalIdentifier", "999999999999"),
-    },
-    "rights-accepted": {"a policy with more": append_here(POLICY, "PolicyDocument/Statement", OTHERS)},
-    "rights-of-roles": {"a policy that somebody has": set_here(POLICY, "Users", ["eve"])},
-}
-
-
-@pytest.mark.parametrize(("rule", "mutate"), cases(REFUSED_BY))
-def test_the_gate_refuses(many: Synthesized, rule: str, mutate: Mutation) -> None:
-    assert rule in {finding.rule for finding in errors(many, mutate)}

@@ -18,11 +18,9 @@ from tests.cases import long
 from tests.stacks.conftest import Synthesized, synthesized
 from tests.stacks.connectors.test_stack import arns, on_kafka, pairs
 from tests.stacks.environments import environment_on_eks
-from tests.stacks.gate.changed import Changed, Mutation, append, cases, errors, set_
 from tests.synthesis import found_in, shared_synthesis
 
 pytestmark = pytest.mark.synth
-ADMINISTRATOR = 'administrators = ["arn:aws:iam::222222222222:role/platform"]'
 
 
 @pytest.fixture(scope="session")
@@ -30,14 +28,6 @@ def dev_on_eks(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """The environment whose pauses tests/operate/pausing tries, so that they share its synthesis."""
     folder = tmp_path_factory.mktemp("dev")
     return synthesized(environment_on_eks(folder, "dev"), folder / "cdk.out")
-
-
-@pytest.fixture(scope="session")
-def prod_on_eks(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    """prod, with allowed addresses and an administrator of the API."""
-    folder = tmp_path_factory.mktemp("prod")
-    settings = environment_on_eks(folder, "prod", 'endpoint_cidrs = ["203.0.113.0/24"]', ADMINISTRATOR)
-    return synthesized(settings, folder / "cdk.out", nag=False)
 
 
 ENVIRONMENTS = pytest.mark.parametrize("name", ["dev", "prod"])
@@ -155,60 +145,6 @@ def test_the_page_says_who_reaches_and_who_administers_the_cluster(name: str, ek
         assert "role/platform" in text
     else:
         assert "inside the VPC alone" in text
-
-
-CLUSTER, ENTRY = "AWS::EKS::Cluster", "AWS::EKS::AccessEntry"
-EVERYTHING = {
-    "AccessScope": {"Type": "cluster"},
-    "PolicyArn": "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy",
-}
-
-
-def open_to_the_world(changed: Changed) -> None:
-    network = changed.properties("kubernetes", CLUSTER)["ResourcesVpcConfig"]
-    network |= {"EndpointPublicAccess": True, "PublicAccessCidrs": ["0.0.0.0/0"]}
-
-
-def name_the_image_by_its_tag(changed: Changed) -> None:
-    parts = changed.properties("connectors", "Custom::KubernetesConnector")["Request"]["Fn::Join"][1]
-    parts[:] = [part.replace("@sha256:", ":tag-") if isinstance(part, str) else part for part in parts]
-
-
-REFUSED_BY: dict[str, dict[str, Mutation]] = {
-    "kubernetes-closed": {
-        "API open to the world": open_to_the_world,
-        "no private endpoint": set_("kubernetes", CLUSTER, "ResourcesVpcConfig/EndpointPrivateAccess", False),
-        "secrets in plain text": set_("kubernetes", CLUSTER, "EncryptionConfig", []),
-        "no audit log": set_("kubernetes", CLUSTER, "Logging", {}),
-        "its creator rules": set_("kubernetes", CLUSTER, "AccessConfig/BootstrapClusterCreatorAdminPermissions", True),
-        "the connectors' function rules": set_(
-            "connectors", ENTRY, "AccessPolicies", [EVERYTHING], "KubernetesConnectorAccess"
-        ),
-        "a group of Kubernetes's own": set_(
-            "connectors", ENTRY, "KubernetesGroups", ["system:masters"], "KubernetesWatchAccess"
-        ),
-        "pods of another namespace": set_("connectors", "AWS::EKS::PodIdentityAssociation", "Namespace", "default"),
-        "pods of anybody": set_(
-            "connectors", "AWS::IAM::Role", "AssumeRolePolicyDocument/Statement/0/Condition", None, "SinkRole"
-        ),
-        "another add-on": set_("kubernetes", "AWS::EKS::Addon", "AddonName", "somebodys"),
-    },
-    "rights-of-roles": {
-        "another managed policy": append(
-            "kubernetes",
-            "AWS::IAM::Role",
-            "ManagedPolicyArns",
-            "arn:aws:iam::aws:policy/AdministratorAccess",
-            "NodeRole",
-        ),
-    },
-    "manifests-sound": {"an image by its tag": name_the_image_by_its_tag},
-}
-
-
-@pytest.mark.parametrize(("rule", "mutate"), cases(REFUSED_BY))
-def test_a_dangerous_change_is_refused(prod_on_eks: Synthesized, rule: str, mutate: Mutation) -> None:
-    assert rule in {finding.rule for finding in errors(prod_on_eks, mutate)}
 
 
 def test_the_source_is_configured_from_its_settings(dev_on_eks: Synthesized) -> None:

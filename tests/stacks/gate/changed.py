@@ -7,8 +7,6 @@ from functools import partial
 from operator import methodcaller
 from typing import Any
 
-import pytest
-
 from stacks.gate import review
 from stacks.gate.template import Finding
 from tests.stacks.conftest import Synthesized
@@ -102,6 +100,44 @@ class Changed:
         """Change the request for topics; the first that fits."""
         self.replace("Custom::Topics", old, new)
 
+    def set(self, role: str, type_: str, path: str, value: object, beginning: str = "") -> None:
+        """Set a property, by its keys with `/` between them; None removes it."""
+        *way, last = path.split("/")
+        place = self._at(role, type_, way, beginning)
+        if value is None:
+            del place[_key(place, last)]
+        else:
+            place[_key(place, last)] = value
+
+    def append(self, role: str, type_: str, path: str, value: object, beginning: str = "") -> None:
+        """Add an element to a list."""
+        self._at(role, type_, path.split("/"), beginning).append(value)
+
+    def attribute(self, role: str, type_: str, name: str, value: object, beginning: str = "") -> None:
+        """Set what isn't a property of a resource, such as its DeletionPolicy."""
+        self.find(role, type_, beginning)[name] = value
+
+    def section(self, role: str, name: str, value: object) -> None:
+        """Set a section of a template."""
+        self.stack(role)[name] = value
+
+    def drop(self, role: str, type_: str) -> None:
+        """Take out the first resource of a type."""
+        resources = self.stack(role)["Resources"]
+        del resources[next(name for name, resource in resources.items() if resource["Type"] == type_)]
+
+    def take_out(self, role: str, type_: str) -> None:
+        """Take out every resource of a type."""
+        resources = self.stack(role)["Resources"]
+        for name in [name for name, resource in resources.items() if resource["Type"] == type_]:
+            del resources[name]
+
+    def _at(self, role: str, type_: str, path: list[str], beginning: str) -> Any:
+        place: Any = self.properties(role, type_, beginning)
+        for key in path:
+            place = place[_key(place, key)]
+        return place
+
 
 def errors(environment: Synthesized, mutate: Mutation) -> list[Finding]:
     """The gate's errors on the changed templates, with all acceptances unchanged."""
@@ -111,12 +147,6 @@ def errors(environment: Synthesized, mutate: Mutation) -> list[Finding]:
     mutate(changed)
     found = review(changed.templates, facts(environment.settings), environment.synthesis.accepted)
     return [finding for finding in found if finding.level == "error"]
-
-
-def cases(refused_by: dict[str, dict[str, Mutation]]) -> list[Any]:
-    """Parameters of a test: each mutation by name, with the rule that refuses it."""
-    found = [(rule, *each) for rule, mutations in refused_by.items() for each in mutations.items()]
-    return [pytest.param(rule, mutation, id=name) for rule, name, mutation in found]
 
 
 def port(number: int, **source: object) -> dict[str, object]:
@@ -131,52 +161,9 @@ def imported(changed: Changed, beginning: str) -> dict[str, object]:
     raise KeyError(beginning)
 
 
-def _at(changed: Changed, role: str, type_: str, path: list[str], beginning: str) -> Any:
-    place: Any = changed.properties(role, type_, beginning)
-    for key in path:
-        place = place[_key(place, key)]
-    return place
-
-
 def _key(place: Any, key: str) -> Any:
     return int(key) if isinstance(place, list) else key
 
 
-def set_(role: str, type_: str, path: str, value: object, beginning: str = "") -> Mutation:
-    """A mutation that sets one property; None removes it."""
-
-    def mutate(changed: Changed) -> None:
-        *way, last = path.split("/")
-        place = _at(changed, role, type_, way, beginning)
-        if value is None:
-            del place[_key(place, last)]
-        else:
-            place[_key(place, last)] = value
-
-    return mutate
-
-
-def append(role: str, type_: str, path: str, value: object, beginning: str = "") -> Mutation:
-    """A mutation that adds an element to a list of a resource."""
-    return lambda changed: _at(changed, role, type_, path.split("/"), beginning).append(value)
-
-
-def take_out(role: str, type_: str) -> Mutation:
-    """A mutation that removes every resource of a type from a stack."""
-
-    def mutate(changed: Changed) -> None:
-        resources = changed.stack(role)["Resources"]
-        for name in [name for name, resource in resources.items() if resource["Type"] == type_]:
-            del resources[name]
-
-    return mutate
-
-
-def deletion(role: str, type_: str, beginning: str = "") -> Mutation:
-    return lambda changed: changed.find(role, type_, beginning).update(DeletionPolicy="Delete")
-
-
 # Mutations that call the method of that name.
-allow, open_, add, let_in, trusting = (
-    partial(methodcaller, name) for name in ("allow", "open", "add", "let_in", "trust")
-)
+allow, open_, let_in, set_ = (partial(methodcaller, name) for name in ("allow", "open", "let_in", "set"))
