@@ -64,6 +64,7 @@ class Synthesis:
     acknowledged: tuple[Acknowledged, ...]
     accepted: tuple[Accepted, ...]
     paths: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    protected: Mapping[str, bool] = field(default_factory=dict)
 
 
 def synthesize(
@@ -86,6 +87,7 @@ def synthesize(
         violations=tuple(_violations(folder / REPORT)),
         acknowledged=tuple(sorted(set(_acknowledged(folder)))),
         accepted=tuple(_accepted(folder)),
+        protected=dict(_protected(folder)),
         paths={(stack, entry["data"]): path for stack, path, entry in _metadata(folder) if entry["type"] == LOGICAL_ID},
     )
 
@@ -96,6 +98,15 @@ def _templates(folder: Path) -> dict[str, dict[str, Any]]:
         path.name.removesuffix(suffix): json.loads(path.read_text(encoding="utf-8"))
         for path in sorted(folder.glob(f"*{suffix}"))
     }
+
+
+def _protected(folder: Path) -> Iterator[tuple[str, bool]]:
+    """Yield whether each stack is protected against its deletion, which isn't in its template."""
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    for name, artifact in manifest["artifacts"].items():
+        if artifact["type"] == "aws:cloudformation:stack":
+            properties = artifact["properties"]
+            yield properties.get("stackName", name), properties.get("terminationProtection", False)
 
 
 def _violations(report: Path) -> Iterator[Violation]:

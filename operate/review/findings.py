@@ -34,7 +34,7 @@ def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
     linter = _linter(environment.region)
     for stack in synthesis.templates:
         found += _cfn_lint(linter, synthesis, stack)
-    found += review(synthesis.templates, facts(environment), synthesis.accepted)
+    found += review(synthesis.templates, facts(environment), synthesis.accepted, synthesis.protected)
     found += _budget(environment)
     return sorted(found, key=lambda finding: (finding.level, finding.stack, finding.rule, finding.resource))
 

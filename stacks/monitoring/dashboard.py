@@ -25,18 +25,8 @@ from contract.states import JOB, LAKE, LANDING, SLOT, SOURCE, TOPIC, Word
 from plugins.workers import connect_workers
 from settings.services import Monitoring
 from stacks.monitoring.metrics import Metrics
-from stacks.monitoring.watches import (
-    OF_AN_ALARM,
-    ON_THEIR_WAY,
-    UNALARMED,
-    WORDS,
-    WatchedPipeline,
-    WatchedWay,
-    cut,
-    heading,
-    key,
-    limits,
-)
+from stacks.monitoring.watched import OF_AN_ALARM, WatchedPipeline, WatchedWay, cut
+from stacks.monitoring.watches import ON_THEIR_WAY, UNALARMED, WORDS, heading, key, limits
 
 # CloudWatch's dashboards are 24 units wide; an alarm status widget shows 100 alarms at most (API reference, "Dashboard
 # Body Structure and Syntax").

@@ -149,7 +149,7 @@ def group(name: str = "dev-cdc-lake-orders-sink", *, most: int = 0) -> WorkerGro
         workers=2,
         units=1,
         properties=worker_properties(name, plugin_path=PLUGINS, login=IAM_LOGIN, secrets_region="ap-southeast-2"),
-        variables={BROKERS: "b-1.example:9098", OFFSETS: f"__cdc_lake_offsets_{name}-1"},
+        variables={BROKERS: "<BrokerAddresses.BootstrapBrokers>", OFFSETS: f"__cdc_lake_offsets_{name}-1"},
         files={"rds-ca.pem": "-----BEGIN CERTIFICATE-----\n"},
         destinations=(Destination(cidr="10.100.0.0/16", port=9098), Destination(cidr="0.0.0.0/0", port=443)),
         api="10.100.0.0/16",

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.synth
 HANDLER, NODES = "ProvidersConnectorOnEventRole", "RolesNodes"
 
 
-@pytest.mark.parametrize(("environment", "mutate", "line"), rows())
+@pytest.mark.parametrize(("environment", "mutate", "line"), list(rows()))
 def test_a_dangerous_change_is_refused(
     request: pytest.FixtureRequest, environment: str, mutate: Mutation, line: str
 ) -> None:
