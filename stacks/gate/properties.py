@@ -89,8 +89,12 @@ def _required(type_: str) -> tuple[str, ...]:
 
 
 def _allowed(type_: str, path: str) -> Any:
-    lines = _lines(type_)
-    return lines.get(path, lines.get(f"{path.rpartition('/')[0]}/<any>"))
+    return next((_lines(type_)[each] for each in _candidates(path) if each in _lines(type_)), None)
+
+
+def _candidates(path: str) -> tuple[str, str]:
+    """Return the lines that a property may have: its own, or one for any name there."""
+    return path, f"{path.rpartition('/')[0]}/<any>"
 
 
 def _lacks(value: Any, steps: list[str]) -> bool:
@@ -169,6 +173,32 @@ def _filled(subject: Subject, text: str) -> str:
 
 def _shown(allowed: Any) -> str:
     return " or ".join(repr(kind) if isinstance(kind, str) else str(kind).lower() for kind in as_list(allowed))
+
+
+def lines() -> Iterator[tuple[str, str]]:
+    """Yield type and path of each line of the list."""
+    for type_ in _TABLE:
+        yield from ((type_, path) for path in _lines(type_) if path not in _EVERYWHERE)
+
+
+def lines_used(subject: Subject) -> Iterator[tuple[str, str]]:
+    """Yield the lines that a resource and the Kubernetes objects in it need."""
+    yield from ((subject.type, path) for path in _paths(subject.type, "", subject.opened))
+    for each in subject.objects:
+        type_ = f"kubernetes/{each['kind']}"
+        yield from ((type_, path) for path in _paths(type_, "", each))
+
+
+def _paths(type_: str, path: str, value: Any) -> Iterator[str]:
+    line = next((found for found in _candidates(path) if found in _lines(type_)), None)
+    if line is not None:
+        yield line
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _paths(type_, f"{path}/{_step(key)}".removeprefix("/"), inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _paths(type_, f"{path}/*", inner)
 
 
 def template_sections(template: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

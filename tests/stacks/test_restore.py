@@ -8,12 +8,17 @@ import pytest
 
 from settings.environment import Environment
 from settings.load import ENVIRONMENTS, load
+from stacks.gate.between import database_kept
+from stacks.gate.facts import Facts
+from stacks.gate.properties import known_properties
+from stacks.gate.template import App
 from tests.cases import long
 
 SNAPSHOT = 'snapshot = "rds:prod-cdc-lake-2026-11-20-03-05"'
 POINT = 'cluster = "prod-cdc-lake"\ntime = "2026-11-21T10:30:00Z"'
 
 
+CLUSTER = "AWS::RDS::DBCluster"
 RESTORING = ("SnapshotIdentifier", "SourceDBClusterIdentifier", "RestoreToTime", "UseLatestRestorableTime")
 INHERITED = ("MasterUsername", "MasterUserPassword", "DatabaseName", "StorageEncrypted", "KmsKeyId")
 
@@ -42,13 +47,13 @@ def test_a_restored_cluster_has_a_name_of_its_own(tmp_path: Path, lines: str) ->
 def resources(environment: Environment) -> dict[str, Any]:
     """Resources of the database's stack alone, by logical id."""
     from app import _context  # isort: skip  starts Node.js
-    from aws_cdk import App
+    from aws_cdk import App as CdkApp
     from aws_cdk.assertions import Template
 
     from stacks.database import DatabaseStack
     from stacks.network import NetworkStack
 
-    app = App(context=_context(environment), analytics_reporting=False)
+    app = CdkApp(context=_context(environment), analytics_reporting=False)
     stack = DatabaseStack(app, environment, NetworkStack(app, environment))
     found: dict[str, Any] = Template.from_stack(stack).to_json()["Resources"]
     return found
@@ -73,8 +78,11 @@ def of_type(found: dict[str, Any], type_: str) -> list[dict[str, Any]]:
 def test_a_restored_cluster_inherits_and_gets_its_password_from_the_preparation(
     tmp_path: Path, lines: str, origin: dict[str, Any]
 ) -> None:
-    found = resources(restoring(tmp_path, lines))
-    [cluster] = of_type(found, "AWS::RDS::DBCluster")
+    environment = restoring(tmp_path, lines)
+    found = resources(environment)
+    [judged] = App(facts=Facts(settings=environment), templates={"s": {"Resources": found}}).resources(CLUSTER)
+    assert [*known_properties(judged), *database_kept(judged)] == []
+    [cluster] = of_type(found, CLUSTER)
     assert cluster["DBClusterIdentifier"] == "prod-cdc-lake-r1"
     assert {key: cluster[key] for key in (*RESTORING, *INHERITED) if key in cluster} == origin
     [prepared] = of_type(found, "Custom::PreparedSource")
@@ -84,7 +92,7 @@ def test_a_restored_cluster_inherits_and_gets_its_password_from_the_preparation(
     kept = {
         resource["DeletionPolicy"]
         for resource in found.values()
-        if resource["Type"] in ("AWS::RDS::DBCluster", "AWS::SecretsManager::Secret")
+        if resource["Type"] in (CLUSTER, "AWS::SecretsManager::Secret")
     }
     assert kept == {"RetainExceptOnCreate"}
     groups = [group.get("LogGroupName") for group in of_type(found, "AWS::Logs::LogGroup")]

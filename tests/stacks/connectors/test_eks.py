@@ -12,7 +12,6 @@ from plugins.kafka.topics import own_worker_access, sink_access, source_access, 
 from plugins.source.source_connector import source_connector
 from plugins.workers.connect_workers import only_in_utf8
 from settings.connectors import sink_settings, source_settings
-from stacks.gate.manifests import problems
 from stacks.gate.template import plain_text
 from tests.cases import long
 from tests.stacks.conftest import Synthesized, synthesized
@@ -63,10 +62,9 @@ def test_the_connectors_are_configured_as_on_msk_connect(
 
 
 @ENVIRONMENTS
-def test_their_objects_are_sound_and_the_source_alone_reaches_the_database(eks: Synthesized) -> None:
+def test_the_source_alone_reaches_the_database(eks: Synthesized) -> None:
     source, sink = connectors(eks)
     for each in (source, sink):
-        assert list(problems(each["objects"])) == []
         assert next(iter(each["objects"]))["kind"] == "ServiceAccount"
 
     def ports(each: dict[str, Any]) -> set[int]:

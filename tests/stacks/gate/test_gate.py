@@ -15,8 +15,9 @@ from cli.__main__ import app
 from operate import synth
 from operate.review.findings import facts
 from settings.load import load
-from stacks.gate import review
+from stacks.gate import properties, review
 from stacks.gate.rights import accepted_statement
+from stacks.gate.template import App
 from tests.cases import long
 from tests.stacks.conftest import Synthesized
 from tests.stacks.gate.changed import Changed, Mutation, allow, errors
@@ -33,6 +34,30 @@ def test_a_dangerous_change_is_refused(
 ) -> None:
     found = [finding.message for finding in errors(request.getfixturevalue(environment), mutate)]
     assert [message for message in found if message.startswith(line)], found
+
+
+# Of environments that the tests don't synthesize: restored ones, and what no environment has yet.
+UNUSED = 8
+
+
+def test_the_list_has_no_line_that_nobody_needs(request: pytest.FixtureRequest) -> None:
+    """A new line must be of something that an environment has; take a line out with the property."""
+    used = set()
+    for name in ("dev", "prod", "sandbox", "many", "prod_on_eks"):
+        environment = request.getfixturevalue(name)
+        for subject in App(facts=facts(environment.settings), templates=environment.synthesis.templates).subjects:
+            used |= set(properties.lines_used(subject))
+    unused = [(type_, path) for type_, path in properties.lines() if (type_, path) not in used]
+    assert len(unused) == UNUSED, unused
+
+
+def test_production_is_protected_against_the_deletion_of_its_stacks(prod: Synthesized) -> None:
+    synthesis = prod.synthesis
+    assert set(synthesis.protected.values()) == {True}
+    protected = {**synthesis.protected, "prod-cdc-lake-lake": False}
+    found = review(synthesis.templates, facts(prod.settings), synthesis.accepted, protected)
+    [error] = [finding for finding in found if finding.level == "error"]
+    assert str(error).startswith("error: as-set: prod-cdc-lake-lake/-: isn't protected against its deletion")
 
 
 def test_a_statement_is_accepted_for_its_role_alone(prod: Synthesized) -> None:
