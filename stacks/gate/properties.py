@@ -24,7 +24,7 @@ from typing import Any
 from stacks.gate.template import INTRINSICS, Subject, as_list, is_intrinsic, written
 
 ALLOWED_FILE = "stacks/gate/allowed.toml"
-_TABLE: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("allowed.toml").read_text(encoding="utf-8"))
+ALLOWED: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("allowed.toml").read_text(encoding="utf-8"))
 # Of each type: tags only name things, but for those that other rules read.
 _EVERYWHERE = {"Tags": "text"}
 # Macros that CloudFormation may apply: only AWS's own for nested applications.
@@ -47,7 +47,7 @@ def known_objects(subject: Subject) -> Iterator[str]:
 
 
 def _problems(subject: Subject, type_: str, properties: Mapping[str, Any]) -> Iterator[str]:
-    if type_ not in _TABLE:
+    if type_ not in ALLOWED:
         yield f"the review has no rules for {type_}: judge what it opens, and list it in {ALLOWED_FILE}"
         return
     for key, value in properties.items():
@@ -62,11 +62,11 @@ def _judged(subject: Subject, type_: str, path: str, value: Any) -> Iterator[str
     if allowed is not None:
         if not any(_fits(subject, kind, value) for kind in as_list(allowed)):
             yield f"{path} is {written(value)}: it must be {_shown(allowed)}"
-    elif not value and any(line.startswith(f"{path}/") for line in _lines(type_)):
+    elif not value and any(line.startswith(f"{path}/") for line in lines(type_)):
         return
     elif value and isinstance(value, Mapping) and not is_intrinsic(value):
         for key, inner in value.items():
-            yield from _judged(subject, type_, f"{path}/{_step(key)}", inner)
+            yield from _judged(subject, type_, f"{path}/{step(key)}", inner)
     elif value and isinstance(value, list):
         for inner in value:
             yield from _judged(subject, type_, f"{path}/*", inner)
@@ -74,25 +74,27 @@ def _judged(subject: Subject, type_: str, path: str, value: Any) -> Iterator[str
         yield f"{path} isn't in {ALLOWED_FILE}: judge what it opens, then list it there, with a reason"
 
 
-def _step(key: str) -> str:
+def step(key: str) -> str:
+    """Return a key as a step of a path."""
     return key.replace("/", "~1")
 
 
 @cache
-def _lines(type_: str) -> Mapping[str, Any]:
-    return _EVERYWHERE | {path.removesuffix("!"): allowed for path, allowed in _TABLE[type_].items()}
+def lines(type_: str) -> Mapping[str, Any]:
+    """Return a type's lines: what each property may be, by its path."""
+    return _EVERYWHERE | {path.removesuffix("!"): allowed for path, allowed in ALLOWED[type_].items()}
 
 
 @cache
 def _required(type_: str) -> tuple[str, ...]:
-    return tuple(path.removesuffix("!") for path in _TABLE[type_] if path.endswith("!"))
+    return tuple(path.removesuffix("!") for path in ALLOWED[type_] if path.endswith("!"))
 
 
 def _allowed(type_: str, path: str) -> Any:
-    return next((_lines(type_)[each] for each in _candidates(path) if each in _lines(type_)), None)
+    return next((lines(type_)[each] for each in candidates(path) if each in lines(type_)), None)
 
 
-def _candidates(path: str) -> tuple[str, str]:
+def candidates(path: str) -> tuple[str, str]:
     """Return the lines that a property may have: its own, or one for any name there."""
     return path, f"{path.rpartition('/')[0]}/<any>"
 
@@ -173,32 +175,6 @@ def _filled(subject: Subject, text: str) -> str:
 
 def _shown(allowed: Any) -> str:
     return " or ".join(repr(kind) if isinstance(kind, str) else str(kind).lower() for kind in as_list(allowed))
-
-
-def lines() -> Iterator[tuple[str, str]]:
-    """Yield type and path of each line of the list."""
-    for type_ in _TABLE:
-        yield from ((type_, path) for path in _lines(type_) if path not in _EVERYWHERE)
-
-
-def lines_used(subject: Subject) -> Iterator[tuple[str, str]]:
-    """Yield the lines that a resource and the Kubernetes objects in it need."""
-    yield from ((subject.type, path) for path in _paths(subject.type, "", subject.opened))
-    for each in subject.objects:
-        type_ = f"kubernetes/{each['kind']}"
-        yield from ((type_, path) for path in _paths(type_, "", each))
-
-
-def _paths(type_: str, path: str, value: Any) -> Iterator[str]:
-    line = next((found for found in _candidates(path) if found in _lines(type_)), None)
-    if line is not None:
-        yield line
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _paths(type_, f"{path}/{_step(key)}".removeprefix("/"), inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _paths(type_, f"{path}/*", inner)
 
 
 def template_sections(template: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -61,7 +61,7 @@ class Changed:
         group.setdefault("SecurityGroupIngress", []).extend(rules)
 
     def rewrite(self, role: str, type_: str, change: Callable[[str], str], beginning: str = "") -> None:
-        """Change the texts of a custom resource's request; raises AssertionError if nothing has changed."""
+        """Change parts of a custom resource's request; raises AssertionError if nothing has changed."""
         properties = self.properties(role, type_, beginning)
         before = properties["Request"]
         parts = [before] if isinstance(before, str) else before["Fn::Join"][1]

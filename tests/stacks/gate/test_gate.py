@@ -5,7 +5,9 @@ hide anything.
 """
 
 import dataclasses
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -15,7 +17,8 @@ from cli.__main__ import app
 from operate import synth
 from operate.review.findings import facts
 from settings.load import load
-from stacks.gate import properties, review
+from stacks.gate import review
+from stacks.gate.properties import ALLOWED, candidates, lines, step
 from stacks.gate.rights import accepted_statement
 from stacks.gate.template import App
 from tests.cases import long
@@ -46,9 +49,24 @@ def test_the_list_has_no_line_that_nobody_needs(request: pytest.FixtureRequest) 
     for name in ("dev", "prod", "sandbox", "many", "prod_on_eks"):
         environment = request.getfixturevalue(name)
         for subject in App(facts=facts(environment.settings), templates=environment.synthesis.templates).subjects:
-            used |= set(properties.lines_used(subject))
-    unused = [(type_, path) for type_, path in properties.lines() if (type_, path) not in used]
+            used |= set(used_by(subject.type, subject.opened))
+            for each in subject.objects:
+                used |= set(used_by(f"kubernetes/{each['kind']}", each))
+    unused = {(type_, path.removesuffix("!")) for type_, paths in ALLOWED.items() for path in paths} - used
     assert len(unused) == UNUSED, unused
+
+
+def used_by(type_: str, value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the lines that a resource's properties need."""
+    line = next((found for found in candidates(path) if found in lines(type_)), None)
+    if line is not None:
+        yield type_, line
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from used_by(type_, inner, f"{path}/{step(key)}".removeprefix("/"))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from used_by(type_, inner, f"{path}/*")
 
 
 def test_production_is_protected_against_the_deletion_of_its_stacks(prod: Synthesized) -> None:
