@@ -244,12 +244,12 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan
     SET enable_seqscan = off
 AS $$
 DECLARE
-    head        RECORD;
     written     INTEGER;
     changes     datalake.outbox_pending[];
     all_parts   INTEGER;
     edits       BOOLEAN;
     many        BOOLEAN;
+    only_id     INTEGER;
     order_ids   INTEGER[];
     order_parts INTEGER[];
 BEGIN
@@ -263,16 +263,18 @@ BEGIN
     -- A head embeds nothing, and a transaction that changed one order's head holds its row in orders, so nobody else writes this
     -- part: it needs neither the gate nor to lock first. The row is gone only if somebody deleted it by hand.
     IF all_parts = 1 AND NOT edits AND cardinality(changes) = 1 AND cardinality(changes[1].keys) = 1 THEN
-        order_ids := changes[1].keys;
-        SELECT * INTO head FROM datalake.current_order_heads c WHERE c.order_id = order_ids[1];
+        only_id := changes[1].keys[1];
         UPDATE datalake.cdc_events e
         SET customer_id = head.customer_id, order_date = head.order_date, required_date = head.required_date,
             shipped_date = head.shipped_date, shipment = head.shipment, updated_at = clock_timestamp()
-        WHERE e.order_id = order_ids[1]
+        FROM (SELECT * FROM datalake.current_order_heads c WHERE c.order_id = only_id OFFSET 0) AS head
+        WHERE e.order_id = only_id
           AND (e.customer_id, e.order_date, e.required_date, e.shipped_date, e.shipment)
               IS DISTINCT FROM (head.customer_id, head.order_date, head.required_date, head.shipped_date, head.shipment);
         GET DIAGNOSTICS written = ROW_COUNT;
-        IF written = 1 OR EXISTS (SELECT FROM datalake.cdc_events e WHERE e.order_id = order_ids[1]) THEN
+        IF written = 1 THEN
+            RETURN NULL;
+        ELSIF EXISTS (SELECT FROM datalake.cdc_events e WHERE e.order_id = only_id) THEN
             RETURN NULL;
         END IF;
     END IF;

@@ -1,8 +1,7 @@
 -- Statement-level triggers on everything that an order embeds: each kind of row, each kind of statement.
 
 CREATE OR REPLACE FUNCTION datalake.outbox_capture_orders() RETURNS TRIGGER
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
-    SET enable_seqscan = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     whole TEXT[];
@@ -17,13 +16,10 @@ BEGIN
     ELSE
         -- An order that keeps its id and its partners has only a new head. Both tables have their rows in the same order: if each
         -- order keeps them, this is all, and cheaper than a join.
-        SELECT b.ids, b.links = a.links INTO heads, kept
-        FROM (
-            SELECT array_agg(o.order_id) AS ids, array_agg((o.order_id, o.customer_id, o.employee_id, o.ship_via)) AS links
-            FROM old_rows o
-        ) AS b, (
-            SELECT array_agg((n.order_id, n.customer_id, n.employee_id, n.ship_via)) AS links FROM new_rows n
-        ) AS a;
+        SELECT array_agg(n.order_id),
+               array_agg((n.order_id, n.customer_id, n.employee_id, n.ship_via))
+               = (SELECT array_agg((o.order_id, o.customer_id, o.employee_id, o.ship_via)) FROM old_rows o)
+        INTO heads, kept FROM new_rows n;
     END IF;
     IF TG_OP = 'UPDATE' AND NOT kept THEN
         SELECT array_agg(c.order_id) FILTER (WHERE NOT c.head_only), array_agg(c.order_id) FILTER (WHERE c.head_only)
