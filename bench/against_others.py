@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -24,8 +25,9 @@ from rich.table import Table
 
 from bench import hoodie_streamer
 from bench.job import TIMEOUT_S, spark_session, started
-from contract import events, lake, source
-from contract.events import CREATE, DELETE, DELETED, LSN, OPERATION, SOURCE_TIME_MS, UPDATE
+from bench.order_events import first, later
+from contract import lake, source
+from contract.events import DELETE, OPERATION
 from local.errors import PlatformError
 from local.services.spark import JOB, spark_submit
 from local.setup import jars
@@ -80,11 +82,12 @@ def main(
     objects = [list(first(FIRST)), *_parts(list(later(size * (WARM + commits), FIRST)), size)]
     costs: defaultdict[tuple[str, Way], list[Cost]] = defaultdict(list)
     with tempfile.TemporaryDirectory(prefix="bench-job-") as name:
-        home = _home(Path(name), way)
+        ways = [one for one in Way if one in way]
+        home = _home(Path(name), ways)
         alike = True
         for number in range(rounds):
             # Each is the first in some round.
-            turns = [*way[number % len(way) :], *way[: number % len(way)]]
+            turns = [*ways[number % len(ways) :], *ways[: number % len(ways)]]
             place = Place(Path(name) / f"runs-{number}", home)
             for at, (step, lines) in enumerate(steps.items()):
                 landing = place.land(str(at), lines)
@@ -96,7 +99,7 @@ def main(
             place = Place(Path(name) / f"commits-{number}", home)
             for one in turns:
                 costs[f"{commits} commits of {size}", one].append(place.commit(one, objects))
-            alike &= place.are_alike(turns)
+            alike &= not turns or place.are_alike(turns)
     Console(width=100).print(shown(costs))
     raise typer.Exit(0 if alike else 1)
 
@@ -130,48 +133,6 @@ def _spread(values: Sequence[float]) -> str:
     return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}-{max(values):.{digits}f})"
 
 
-def first(count: int) -> Iterator[str]:
-    """Write events of orders, most of them new."""
-    orders = max(count * 4 // 5, 1)
-    return (_line(at % orders, at, CREATE if at < orders else UPDATE) for at in range(count))
-
-
-def later(count: int, after: int) -> Iterator[str]:
-    orders = max(after * 4 // 5, 1)
-    return (_line(at * 37 % orders, after + at, DELETE if at % 10 == 0 else UPDATE) for at in range(count))
-
-
-def _line(order: int, lsn: int, operation: str) -> str:
-    products = [(order + place) % 77 + 1 for place in range(1 + order % 3)]
-    customer = {"customer_id": f"C{order % 89}", "company_name": "Müller & Söhne", "city": "Köln", "phone": "0221-9629"}
-    event = {
-        "order_id": order,
-        "customer_id": customer["customer_id"],
-        "order_date": 20_000 + order % 700,
-        "required_date": 20_030 + order % 700,
-        "shipped_date": None if order % 5 == 0 else 20_010 + order % 700,
-        "order_items": _document([{"product_id": one, "quantity": lsn % 50, "unit_price": 14.5} for one in products]),
-        "products": _document([{"product_id": one, "product_name": f"Product {one}"} for one in products]),
-        "customer": _document(customer),
-        "employee": _document({"employee_id": order % 9, "last_name": "Buchanan", "title": "Sales Manager"}),
-        "shipper": _document({"shipper_id": order % 3, "company_name": "Speedy Express"}),
-        "shipment": _document({"freight": order % 9000 / 100, "ship_city": "Reims", "ship_country": "France"}),
-        "updated_at": f"2026-11-20T23:{lsn % 60:02}:11.{lsn % 1_000_000:06}Z",
-        DELETED: str(operation == DELETE).lower(),
-        OPERATION: operation,
-        events.DATABASE: source.DATABASE,
-        events.TABLE: source.OUTBOX_TABLE,
-        events.SCHEMA: source.SCHEMA,
-        LSN: 1000 + lsn,
-        SOURCE_TIME_MS: 1_795_216_992_726 + lsn,
-    }
-    return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
-
-
-def _document(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _parts(lines: Sequence[str], size: int) -> Iterator[Sequence[str]]:
     return (lines[start : start + size] for start in range(0, len(lines), size))
 
@@ -194,9 +155,11 @@ class Place:
         """Run one on what is landed. Raises PlatformError if it fails."""
         argv, environment = self._command(way, landing)
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        ended = subprocess.run(
-            argv, env=environment, cwd=self.folder, check=False, timeout=TIMEOUT_S, capture_output=True, text=True
-        )
+        how: dict[str, Any] = {"capture_output": True, "text": True, "timeout": TIMEOUT_S}
+        try:
+            ended = subprocess.run(argv, env=environment, cwd=self.folder, check=False, **how)
+        except subprocess.TimeoutExpired:
+            raise PlatformError(f"{TITLES[way]} hasn't ended within {TIMEOUT_S} s") from None
         wall, used = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
         if ended.returncode:
             said = " ".join(ended.stderr.split())[:_SHOWN]
@@ -209,13 +172,13 @@ class Place:
         (landing / "0").mkdir(parents=True)
         argv, environment = self._command(way, landing, continuous=True)
         seconds, end, newest = list[float](), 0, ""
-        with started(argv, environment, folder=_new(self.folder / f"{way}-output")) as running:
+        with started(argv, environment, folder=self.folder / f"{way}-work") as running:
             for number, lines in enumerate(objects):
                 if number == 1 + WARM:
                     cpu = running.cpu_seconds()
                 _land(landing, lines, end)
-                end, began, last = end + len(lines), time.monotonic(), newest
-                running.wait(lambda last=last: _newest(timeline) > last, f"commit {number + 1}", look_s=0.005)
+                end, began = end + len(lines), time.monotonic()
+                running.wait(partial(_is_newer, timeline, newest), f"commit {number + 1}", look_s=0.005)
                 seconds.append(time.monotonic() - began)
                 newest = _newest(timeline)
             cpu = running.cpu_seconds() - cpu
@@ -231,9 +194,8 @@ class Place:
             counts = [frame.count() for frame in rows]
             differing = [rows[0].exceptAll(frame).count() for frame in rows]
         found = zip(ways, counts, differing, strict=True)
-        print(
-            "rows:", "; ".join(f"{TITLES[way]} {count:,}, {other:,} differ" for way, count, other in found), flush=True
-        )
+        told = "; ".join(f"{TITLES[way]} {count:,}, {other:,} differ" for way, count, other in found)
+        print(f"rows: {told}", flush=True)
         return len({*counts}) <= 1 and all(counts) and not any(differing)
 
     def _command(self, way: Way, landing: Path, *, continuous: bool = False) -> tuple[list[str], dict[str, str]]:
@@ -265,6 +227,10 @@ def _land(landing: Path, lines: Sequence[str], first: int) -> None:
 
 def _newest(timeline: Path) -> str:
     return max((path.name for path in timeline.glob("*.commit")), default="")
+
+
+def _is_newer(timeline: Path, last: str) -> bool:
+    return _newest(timeline) > last
 
 
 def _arguments(landing: Path, table: Path) -> list[str]:
