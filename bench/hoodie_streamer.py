@@ -1,5 +1,8 @@
 """HoodieStreamer with what it needs to make the job's table from the job's landed events, for bench.against_others.
 
+JsonDFSSource reads them with the job's schema file; the ordering field decides which is a key's newest, and a query
+makes dates, times and `_hoodie_is_deleted` of what Debezium sends, or the tables couldn't be equal.
+
 Hudi's bundle with HoodieStreamer isn't on the registry, but its classes are, and the bundle for Spark 3.4. In it, some
 libraries have names of Hudi's own, so jarjar gives the classes those names, as the bundle's build does.
 """
