@@ -394,7 +394,7 @@ def test_a_table_without_a_key_gets_each_row_and_then_each_event_once(
 
 
 SALT = "0123456789'$abcdef"
-HASHED = "mail,code,padded,mood"
+HASHED = "mail,code,brief,padded,mood"
 COLUMNS = [SourceColumn(name=name, type=ColumnType(name=kind)) for name, kind in (("v", "int4"), ("large", "text"))]
 
 
@@ -414,8 +414,9 @@ def test_columns_are_hashed_as_the_connector_does_and_the_salt_is_shown_nowhere(
     loaded.execute(
         MANY.format("w", 21, last),
         "CREATE TYPE mood AS ENUM ('', 'so so')",
-        "ALTER TABLE w ADD mail text, ADD code varchar(10), ADD padded char(6), ADD mood mood",
-        "UPDATE w SET mail = 'ä@b' || id, code = 'c', padded = 'ab', mood = '' WHERE id > 1; ANALYZE w",
+        "CREATE DOMAIN brief AS varchar(10)",
+        "ALTER TABLE w ADD mail text, ADD code varchar(10), ADD brief brief, ADD padded char(6), ADD mood mood",
+        "UPDATE w SET mail = 'ä@b' || id, code = 'c', brief = 'd', padded = 'ab', mood = '' WHERE id > 1; ANALYZE w",
         f"UPDATE w SET mail = '{PLACEHOLDER}' WHERE id = 2",
         "ALTER SYSTEM SET log_statement = 'all'; ",
         "ALTER SYSTEM SET log_min_messages = 'debug5'; ",
@@ -429,9 +430,9 @@ def test_columns_are_hashed_as_the_connector_does_and_the_salt_is_shown_nowhere(
     assert (report.upserts, again.upserts, again.deletes) == (last, 0, 0)
     loaded.execute("ALTER SYSTEM RESET ALL; ", "SELECT pg_reload_conf()")
     rows = {row["id"]: tuple(row[name] for name in HASHED.split(",")) for row in loaded.stored()}
-    others = (as_hashed("c", 10), as_hashed("ab    ", 6), as_hashed(""))
+    others = (as_hashed("c", 10), as_hashed("d", 10), as_hashed("ab    ", 6), as_hashed(""))
     assert len(rows) == last
-    assert rows.pop(1) == (None,) * 4
+    assert rows.pop(1) == (None,) * 5
     assert rows.pop(2) == (as_hashed(PLACEHOLDER), *others)
     assert rows == {key: (as_hashed(f"ä@b{key}"), *others) for key in rows}
     plan: Any = batch.lines()._jdf
