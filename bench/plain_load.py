@@ -17,5 +17,6 @@ settings: dict[str, bool | float | int | str | None] = {
     "spark.sql.shuffle.partitions": "2",
 }
 spark = SparkSession.builder.config(map=settings).getOrCreate()
-rows = spark.read.format("jdbc").options(**given["jdbc"]).load().withColumn(given["ordering"], functions.lit(1))
+rows = spark.read.format("jdbc").options(**given["jdbc"]).load()
+rows = rows.withColumns({name: functions.lit(1).cast(kind) for name, kind in given["added"].items()})
 rows.write.format("hudi").options(**given["options"]).mode("append").save(given["table"])
