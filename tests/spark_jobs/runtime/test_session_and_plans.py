@@ -59,7 +59,7 @@ def test_tasks_carry_settings_without_origins_and_what_only_programs_read(spark:
 @pytest.mark.integration
 def test_a_session_of_one_table_has_the_fixed_settings_and_compiles_by_itself(spark: SparkSession) -> None:
     own = spark.newSession()
-    assert {key: own.conf.get(key) for key in session._FIXED} == session._FIXED
+    assert {key: own.conf.get(key) for key in session.FIXED} == session.FIXED
     assert own.conf.get("spark.sql.shuffle.partitions") == "2"
     compiling = CodegenSwitch(own)
     with compiling.unless(small=True):
