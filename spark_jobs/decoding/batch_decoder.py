@@ -312,7 +312,7 @@ class BatchDecoder:
         table = self._settings.table
         if table.append_only:
             events = row_keys.numbered(events) if isinstance(batch, LoadBatch) else row_keys.identified(events)
-        kept = cached(events)
+        kept = cached(events, small=batch.is_small)
         has_source_time = any(column.name == SOURCE_TIME_MS for column in self._columns)
         try:
             summary = summarise(
