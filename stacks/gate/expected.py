@@ -4,12 +4,15 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from plugins.workers.connect_workers import OF_SOURCES, UTF8_ONLY, resources
+from settings.aws_offers import RELEASES
 from settings.connectors import root_certificate, sink_configuration, source_configuration, topics
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline
+from settings.environment_pipeline import EnvironmentPipeline, TableSizes
+from spark_jobs.options.submit import YarnSubmission, yarn_command
 from stacks.gate.secrets import REFERENCE
 from stacks.gate.template import App, Subject
 from stacks.monitoring.watched import watched, watches
@@ -17,6 +20,7 @@ from stacks.monitoring.watches import EVENTS
 
 CONNECTORS = ("Custom::Connector", "Custom::KubernetesConnector")
 _REFERENCE = "<>"
+_BUCKET = re.compile(r"s3a?://([^/,\s]+)")
 _REFERENCES = re.compile(r"<[^<>]*>")
 Problem = tuple[str, str, str]
 
@@ -127,6 +131,42 @@ def plugins_ours(app: App) -> Iterator[Problem]:
                 yield subject.stack, subject.id, f"resources/{name} isn't a file of plugins/"
 
 
+def steps_ours(app: App) -> Iterator[Problem]:
+    """An EMR step must be the job's command, with files of CDK's bucket, on this app's buckets alone."""
+    settings = app.facts.settings
+    assets = f"cdk-hnb659fds-assets-{settings.account}-{settings.region}"
+    file = re.compile(rf"s3://{assets}/[0-9a-f]{{64}}[.]\w+")
+    commands = set(_commands(settings))
+    ours = {assets, *map(settings.bucket_name, ("landing", "lake", "artefacts"))}
+    for subject in app.resources("Custom::EmrStep"):
+        request = subject.opened["Request"]
+        for step in (request, *request.get("further", [])):
+            words = [file.sub(_REFERENCE, word) for word in step["arguments"]]
+            if not any(tuple(words[: len(command)]) == command for command in commands):
+                yield subject.stack, subject.id, f"{step['name']}: its command isn't the job's, as the settings make it"
+            for bucket in sorted(set(_BUCKET.findall(" ".join(step["arguments"]))) - ours):
+                yield subject.stack, subject.id, f"{step['name']}: {bucket} isn't a bucket of this app"
+
+
+def _commands(settings: Environment) -> Iterator[tuple[str, ...]]:
+    """Yield the beginning of each command that a step may have: spark-submit with its options, and the program."""
+    processing = settings.processing
+    sizes = [TableSizes(), *(pipeline.job for pipeline in settings.pipelines)]
+    sizes += [pipeline.sizes(table) for pipeline in settings.pipelines for table in pipeline.captured.tables]
+    for each in sizes:
+        submission = YarnSubmission(
+            application=_REFERENCE,
+            archive=_REFERENCE,
+            log_settings=_REFERENCE,
+            driver_memory=each.driver_memory or processing.driver_memory,
+            executor_memory=each.executor_memory or processing.executor_memory,
+            executors=each.executors or processing.executors,
+            python=RELEASES[processing.release].python,
+        )
+        yield tuple(yarn_command(submission, []))
+        yield tuple(yarn_command(replace(submission, jars=(*submission.jars, _REFERENCE)), []))
+
+
 def told(app: App) -> Iterator[Problem]:
     """Each alarm, event and budget must reach the topic that has the subscription."""
     topics_told = {each.target(each.get("TopicArn")) for each in app.resources("AWS::SNS::Subscription")}
@@ -146,4 +186,4 @@ def terminates_never(app: App) -> Iterator[Problem]:
             yield stack, "-", "isn't protected against its deletion: production's stacks must be"
 
 
-EXPECTED = (counted, alarms, topics_planned, connectors_configured, plugins_ours, told, terminates_never)
+EXPECTED = (counted, alarms, topics_planned, connectors_configured, plugins_ours, steps_ours, told, terminates_never)
