@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from plugins.workers.connect_workers import OF_SOURCES, UTF8_ONLY, resources
@@ -14,12 +15,27 @@ from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, TableSizes
 from spark_jobs.options.submit import YarnSubmission, yarn_command
 from stacks.gate.secrets import REFERENCE
-from stacks.gate.template import App, Subject
+from stacks.gate.template import App, Subject, decoded
 from stacks.monitoring.watched import watched, watches
 from stacks.monitoring.watches import EVENTS
 
 CONNECTORS = ("Custom::Connector", "Custom::KubernetesConnector")
 _REFERENCE = "<>"
+_SERVER = Path(__file__).resolve().parents[1] / "userdata" / "softether.sh"
+# CDK's script for NAT instances (ec2.NatInstanceProviderV2), and the swap of stacks/network.py.
+_NAT = """#!/bin/bash
+dd if=/dev/zero of=/swapfile bs=1M count=1024
+chmod 600 /swapfile
+mkswap /swapfile
+swapon /swapfile
+yum install iptables-services -y
+systemctl enable iptables
+systemctl start iptables
+echo "net.ipv4.ip_forward=1" > /etc/sysctl.d/custom-ip-forwarding.conf
+sudo sysctl -p /etc/sysctl.d/custom-ip-forwarding.conf
+sudo /sbin/iptables -t nat -A POSTROUTING -o $(route | awk '/^default/{print $NF}') -j MASQUERADE
+sudo /sbin/iptables -F FORWARD
+sudo service iptables save"""
 _BUCKET = re.compile(r"s3a?://([^/,\s]+)")
 _REFERENCES = re.compile(r"<[^<>]*>")
 Problem = tuple[str, str, str]
@@ -167,6 +183,16 @@ def _commands(settings: Environment) -> Iterator[tuple[str, ...]]:
         yield tuple(yarn_command(replace(submission, jars=(*submission.jars, _REFERENCE)), []))
 
 
+def scripts_ours(app: App) -> Iterator[Problem]:
+    """A machine's script must be the VPN server's, filled in, or CDK's for a NAT instance."""
+    server = [re.sub(r"@[A-Z_0-9]+@", "[^']*", re.escape(line)) for line in _SERVER.read_text("utf-8").splitlines()]
+    known = re.compile("|".join([*server, *map(re.escape, _NAT.splitlines())]))
+    for subject in app.resources("AWS::EC2::Instance"):
+        for line in (decoded(subject.get("UserData")) or "?").splitlines():
+            if not known.fullmatch(line):
+                yield subject.stack, subject.id, f"UserData: {line!r} isn't in our scripts"
+
+
 def told(app: App) -> Iterator[Problem]:
     """Each alarm, event and budget must reach the topic that has the subscription."""
     topics_told = {each.target(each.get("TopicArn")) for each in app.resources("AWS::SNS::Subscription")}
@@ -186,4 +212,14 @@ def terminates_never(app: App) -> Iterator[Problem]:
             yield stack, "-", "isn't protected against its deletion: production's stacks must be"
 
 
-EXPECTED = (counted, alarms, topics_planned, connectors_configured, plugins_ours, steps_ours, told, terminates_never)
+EXPECTED = (
+    counted,
+    alarms,
+    topics_planned,
+    connectors_configured,
+    plugins_ours,
+    steps_ours,
+    scripts_ours,
+    told,
+    terminates_never,
+)
