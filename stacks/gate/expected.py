@@ -14,6 +14,7 @@ from settings.connectors import root_certificate, sink_configuration, source_con
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, TableSizes
 from spark_jobs.options.submit import YarnSubmission, yarn_command
+from stacks.gate.properties import shown
 from stacks.gate.secrets import REFERENCE
 from stacks.gate.template import App, Subject, decoded
 from stacks.monitoring.watched import watched, watches
@@ -115,11 +116,9 @@ def connectors_configured(app: App) -> Iterator[Problem]:
             continue
         for key in sorted(planned.keys() | given.keys()):
             if not _is_planned(planned.get(key), given.get(key)):
-                yield (
-                    subject.stack,
-                    subject.id,
-                    f"connectorConfiguration/{key} is {given.get(key)}: the settings make {planned.get(key)}",
-                )
+                found = shown(key, str(given.get(key)))
+                message = f"connectorConfiguration/{key} is {found}: the settings make {planned.get(key)}"
+                yield subject.stack, subject.id, message
 
 
 def _configurations(settings: Environment, pipeline: EnvironmentPipeline) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -190,7 +189,7 @@ def scripts_ours(app: App) -> Iterator[Problem]:
     for subject in app.resources("AWS::EC2::Instance"):
         for line in (decoded(subject.get("UserData")) or "?").splitlines():
             if not known.fullmatch(line):
-                yield subject.stack, subject.id, f"UserData: {line!r} isn't in our scripts"
+                yield subject.stack, subject.id, f"UserData: {shown('line', line)} isn't in our scripts"
 
 
 def told(app: App) -> Iterator[Problem]:
