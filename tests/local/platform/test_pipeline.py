@@ -114,13 +114,13 @@ def test_a_job_is_started_again_for_another_table_or_schema_alone(
     ("known", "in_lake", "kept"),
     [
         ({}, False, r"[\w-]{32}"),
-        ({"column.mask.hash.v2.SHA-256.with.salt.of-old": "mail"}, True, "of-old"),
+        ({"hashed.salt.secret": "${file:salt}"}, True, None),
         # Nothing was hashed so far.
         ({"topic.prefix": "pagila"}, True, r"[\w-]{32}"),
         ({}, True, None),
     ],
 )
-def test_a_lost_salt_is_the_connectors_and_never_another_one(
+def test_a_lost_salt_is_replaced_only_where_nothing_is_hashed(
     tmp_path: Path, known: dict[str, str], kept: str | None, *, in_lake: bool
 ) -> None:
     found = services(tmp_path, "pagila")
