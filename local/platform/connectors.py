@@ -178,8 +178,11 @@ class Connectors:
         )
 
     def provide_salt(self) -> None:
-        """Create the salt before anything is hashed."""
+        """Create the salt before anything is hashed; take a lost one from the worker's copy."""
         if self.lost_salt is None:
+            return
+        if copy := self._services.connect.stored().get("salt.properties"):
+            write_private(self.salt_file, copy.partition("=")[2])
             return
         known = self._services.connect.api.configuration(self.source.name)
         # Without a table set aside, a connector without a salt has hashed nothing yet.
