@@ -10,7 +10,7 @@ from plugins.connector_names import GENERATION, offset_topic
 from plugins.kafka.topics import Grant, own_worker_access, sink_access, source_access
 from plugins.releases.versions import Release, load_versions
 from plugins.sink.sink_connector import sink_connector
-from plugins.source.source_connector import salted, source_connector
+from plugins.source.source_connector import SALT_PROPERTY, source_connector
 from plugins.workers.connect_workers import OF_SOURCES, SECRETS_PROVIDER, UTF8_ONLY, only_in_utf8, resources
 from settings.connectors import root_certificate, sink_settings, source_settings, topics
 from settings.environment import Environment
@@ -117,7 +117,7 @@ class PipelineConnectors:
             host = source_value(self._stack, self._environment, self._pipeline, "host")
             configuration["database.hostname"] = host
         if self._salt:
-            configuration = salted(configuration, f"${{secretsmanager:{self._salt.secret_name}:{SALT_KEY}}}")
+            configuration[SALT_PROPERTY] = f"${{secretsmanager:{self._salt.secret_name}:{SALT_KEY}}}"
         return self._checked(configuration | self._pipeline.source.configuration)
 
     def sink_spec(self) -> ConnectorSpec:
