@@ -19,9 +19,6 @@ HEARTBEAT_PROCEDURE = f"{source.SCHEMA}.{source.HEARTBEAT_PROCEDURE}"
 FLUSH_INTERVAL_S = 60
 FLUSH_COUNT = 5_000
 
-# A salt is part of a property's name, where Connect resolves no reference: the sender of the configuration does.
-SALT = "@salt@"
-
 
 @dataclass(frozen=True, kw_only=True)
 class SourceSettings:

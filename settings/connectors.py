@@ -11,7 +11,7 @@ from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kafka.topics import PlannedTopic, planned_topics
 from plugins.sink import kcql
 from plugins.sink.sink_connector import sink_connector
-from plugins.source.source_connector import salted, source_connector
+from plugins.source.source_connector import SALT_PROPERTY, source_connector
 from plugins.workers.connect_workers import only_in_utf8
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
@@ -102,7 +102,7 @@ def source_configuration(
     if pipeline.database is None:
         configuration["database.hostname"] = hostname
     if salt is not None:
-        configuration = salted(configuration, salt)
+        configuration[SALT_PROPERTY] = salt
     return _checked(environment, configuration | pipeline.source.configuration)
 
 

@@ -150,14 +150,12 @@ def _types(where: str, table: CapturedTableSettings, types: Mapping[str, object]
             yield f"{where}.key", f"{column!r} tells no rows apart, {reason}: name another unique column"
     for column in table.hash:
         if column in types and not _is_text(types[column]):
-            yield (
-                f"{where}.hash",
-                f"{column!r} isn't text, and Debezium would send it in clear: leave it out (leave_out) in place of it",
-            )
+            why = "isn't text, and only texts are hashed: leave it out (leave_out) in place of it"
+            yield f"{where}.hash", f"{column!r} {why}"
 
 
 def _is_text(avro_type: object) -> bool:
-    """Tell whether Debezium hashes a column of that type: text, and an enum's labels (db/source/catalogue.py)."""
+    """Tell whether the connector hashes a column of that type: text, and an enum's labels (db/source/catalogue.py)."""
     for branch in avro_type if isinstance(avro_type, list) else [avro_type]:
         named = branch.get("connect.name") if isinstance(branch, dict) else None
         if branch not in ("null", "string") and named != "io.debezium.data.Enum":

@@ -1,4 +1,4 @@
-"""Hashed columns, as Debezium sends them: the SHA-256 of a salt and the text, in hexadecimal digits."""
+"""Hashed columns, as the connector sends them: the SHA-256 of a salt and the text, in hexadecimal digits."""
 
 from contract.column_types.catalogue import ColumnType, without_domains
 
@@ -10,7 +10,7 @@ _HEADER = 4
 
 
 def hash_digits(kind: ColumnType, modifier: int) -> int:
-    """Return to how many digits Debezium 3.7's MaskStrings cuts a hash: the column's length. It hashes only texts."""
+    """Return to how many digits a hash is cut: the column's length. Only texts are hashed."""
     kind, modifier = without_domains(kind, modifier)
     limited = kind.name in ("varchar", "bpchar") and modifier > _HEADER
     return min(modifier - _HEADER, _DIGITS) if limited else _DIGITS

@@ -90,7 +90,7 @@ class Column:
 
     @property
     def hashable(self) -> bool:
-        """Whether Debezium 3.7 hashes it: it leaves columns of all other types in clear."""
+        """Whether the connector hashes it: its task fails for values of other types."""
         return self.is_text or self.base_type[0].kind == "enum"
 
 

@@ -107,7 +107,7 @@ def _column_problems(table: WantedTable, found: Table) -> Iterator[str]:
     yield from columns_missing(table, found)
     for column in sorted(table.hashed & found.quoted.keys()):
         if not found.column(column).hashable:
-            yield f"{table}: {column} isn't text, and Debezium would send it in clear: leave_out in place of hash"
+            yield f"{table}: {column} isn't text, and only texts are hashed: leave_out in place of hash"
 
 
 def columns_missing(table: WantedTable, found: Table) -> Iterator[str]:

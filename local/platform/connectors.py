@@ -14,6 +14,7 @@ from pathlib import Path
 import psycopg2
 
 from capture.odd_values import what_stops
+from contract.column_types.hashes import SALT_KEY
 from contract.lake import LANDING_PREFIX
 from contract.source import HEARTBEAT, SIGNAL, heartbeat_statement, own_schema
 from db.connecting import LoadError, connect
@@ -31,7 +32,7 @@ from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kafka.topics import planned_topics
 from plugins.sink.sink_connector import sink_connector
 from plugins.source.captured import CapturedTable
-from plugins.source.source_connector import salt_of, source_connector, with_salt
+from plugins.source.source_connector import SALT_PROPERTY, source_connector
 from settings.pipeline import Pipeline
 from spark_jobs.runtime.archive import ROOT
 
@@ -149,7 +150,8 @@ class Connectors:
         """The source connector's configuration, without the tables that are set aside."""
         configuration = source_connector(self._captured)
         if self.hashed:
-            configuration = with_salt(configuration, self.salt)
+            salt = self._services.connect.secret_reference("salt", SALT_KEY, self.salt)
+            configuration[SALT_PROPERTY] = salt
         return self._acting_as(SOURCE, configuration)
 
     @property
@@ -176,15 +178,15 @@ class Connectors:
         )
 
     def provide_salt(self) -> None:
-        """Create the salt before anything is hashed; take a lost one from the connector's configuration."""
+        """Create the salt before anything is hashed; take a lost one from the worker's copy."""
         if self.lost_salt is None:
             return
-        known = self._services.connect.api.configuration(self.source.name)
-        if salt := salt_of(known):
-            write_private(self.salt_file, salt + "\n")
+        if copy := self._services.connect.stored().get("salt.properties"):
+            write_private(self.salt_file, copy.partition("=")[2])
             return
+        known = self._services.connect.api.configuration(self.source.name)
         # Without a table set aside, a connector without a salt has hashed nothing yet.
-        new = known and not self.aside.read()
+        new = known and SALT_PROPERTY not in known and not self.aside.read()
         if new or not any(self._services.s3.holds(LAKE_BUCKET, table.lake_name) for table in self.hashed):
             create_password(self.salt_file)
 

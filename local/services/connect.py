@@ -25,7 +25,7 @@ from plugins.connector_properties import JSON_CONVERTER, SHORTEST_SESSION_MS, se
 from plugins.polling.jdbc_settings import AIVEN, CONFLUENT
 from plugins.releases.archive import RESOURCES_JAR, write_resources
 from plugins.sink.sink_connector import CONNECTOR_CLASS
-from plugins.workers.connect_workers import EVERY_VALUE, IS_TRUNCATE, WITHOUT_DEFAULTS, resources
+from plugins.workers.connect_workers import OF_SOURCES, resources
 
 HEAP_MB = LOCAL_HEAP_BYTES // MIB
 # The worker's own topics and group; the worker itself creates only the first and the last topic.
@@ -167,8 +167,7 @@ class Connect:
         return self._reference("connector", "password")
 
     def password_reference(self, password: str) -> str:
-        """Store a password where only the worker reads it; return the reference for connector configurations."""
-        return self._store("connector", "password", password)
+        return self.secret_reference("connector", "password", password)
 
     def stored(self) -> dict[str, str]:
         """Return the content of the worker's secret files by name."""
@@ -181,7 +180,10 @@ class Connect:
 
     def _kept(self, user: str, login: Mapping[str, str]) -> dict[str, str]:
         """Return a login with a reference in place of its secret part."""
-        return {name: self._store(user, name, value) if name == SECRET_PART else value for name, value in login.items()}
+        return {
+            name: self.secret_reference(user, name, value) if name == SECRET_PART else value
+            for name, value in login.items()
+        }
 
     def _reference(self, name: str, key: str) -> str:
         if set(",:${}") & set(str(self._secrets)):
@@ -190,15 +192,16 @@ class Connect:
             )
         return f"${{file:{self._secrets / name}.properties:{key}}}"
 
-    def _store(self, name: str, key: str, secret: str) -> str:
+    def secret_reference(self, name: str, key: str, secret: str) -> str:
+        """Store a secret where only the worker reads it; return the reference for connector configurations."""
         self._secrets.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_properties(self._secrets / f"{name}.properties", {key: secret})
         return self._reference(name, key)
 
     def install_plugins(self) -> None:
         """Unpack the plugins. Raises PlatformError when one is invalid."""
-        # One plugin, as elsewhere: Debezium finds our converter through its own class loader.
-        ours = resources(EVERY_VALUE, IS_TRUNCATE, WITHOUT_DEFAULTS)
+        # One plugin, as elsewhere: Debezium finds our converters through its own class loader.
+        ours = resources(*OF_SOURCES)
         write_resources(ours, _unpack_debezium(self.plugins) / RESOURCES_JAR)
         LENSES.install(self.plugins, self._lenses)
         JDBC.install(self.plugins, self._jdbc)

@@ -40,7 +40,7 @@ def of_secrets(lost: Iterable[Path], salt: Path | None) -> Iterator[Problem]:
             part="the salt of hashed columns",
             what="is lost",
             reason=f"nothing is in {salt}",
-            remedy="`./lake up` takes it from the connector, or says what to do",
+            remedy="`./lake up` takes it from the worker's copy, or says what to do",
         )
 
 

@@ -23,6 +23,7 @@ _CONFIGURATION = (
     ("snapshot.mode", "counts where there are no offsets; never for one is no first copy"),
     ("table.include.list", "a table that comes isn't copied by itself, one that goes stops"),
     ("column.*", "other columns, or other values in them, from the next event on"),
+    ("hashed.*", "other columns, or other values in them, from the next event on"),
     ("publication.name", "what the other publication doesn't have isn't captured"),
     ("database.hostname", "another server: offsets of the old one are worth nothing there"),
     ("database.dbname", "another database: offsets of the old one are worth nothing there"),

@@ -12,16 +12,14 @@ from contract.sizes import SizeLimits
 from contract.table_names import table_topic
 from plugins.connector_names import EVENTS_TABLE, OUTBOX
 from plugins.connector_properties import STANDARD, Transform, converters, override, properties
-from plugins.connector_settings import SALT, SourceSettings
+from plugins.connector_settings import SourceSettings
 from plugins.source import captured
 from plugins.source.captured import INCLUDED_TABLES, CapturedTable
-from plugins.workers.connect_workers import EVERY_VALUE, IS_TRUNCATE, SALTED_CONNECTOR, WITHOUT_DEFAULTS
+from plugins.workers.connect_workers import EVERY_VALUE, HASHED_COLUMNS, IS_TRUNCATE, WITHOUT_DEFAULTS
 
 OFFSET_MISMATCH = "offset.mismatch.strategy"
-_CONVERTER = "every"
-# As in SaltedTask.java; Debezium masks properties with this suffix in its log.
-SALT_PROPERTY = "hash.salt.secret"
-_HASHED = f"column.mask.hash.v2.SHA-256.with.salt.{SALT}"
+# The caller sets it to a config provider's reference, if columns are hashed. Debezium masks this suffix in its log.
+SALT_PROPERTY = "hashed.salt.secret"
 # Number of the largest events Debezium keeps in memory: four fit into the local worker's 512 MB with their copies.
 QUEUED_EVENTS = 4
 
@@ -58,15 +56,24 @@ def _tables(settings: SourceSettings) -> dict[str, str]:
         return {INCLUDED_TABLES: EVENTS_TABLE}
     optional = {
         "column.exclude.list": captured.columns(settings.tables, "leave_out"),
-        _HASHED: captured.columns(settings.tables, "hashed"),
         "message.key.columns": captured.keys(settings.tables),
     }
     return {
         INCLUDED_TABLES: ",".join(table.pattern for table in settings.tables),
-        "converters": _CONVERTER,
-        f"{_CONVERTER}.type": EVERY_VALUE.name,
-        f"{_CONVERTER}.placeholder": events.PLACEHOLDER,
+        **_value_converters(captured.columns(settings.tables, "hashed")),
         **{name: value for name, value in optional.items() if value},
+    }
+
+
+def _value_converters(hashed: str) -> dict[str, str]:
+    """Return our converters of columns' values; the first one that takes a column has it."""
+    types = {"hashed": HASHED_COLUMNS.name} if hashed else {}
+    types["every"] = EVERY_VALUE.name
+    return {
+        "converters": ",".join(types),
+        **{f"{name}.type": converter for name, converter in types.items()},
+        **{f"{name}.placeholder": events.PLACEHOLDER for name in types},
+        **({"hashed.columns": hashed} if hashed else {}),
     }
 
 
@@ -85,22 +92,6 @@ def _fields(tables: Sequence[CapturedTable]) -> tuple[str, ...]:
     """Return the metadata that events get: with a transaction's number, rows read directly and events meet exactly."""
     more = (events.TRANSACTION_FIELD,) if any(table.loaded_directly for table in tables) else ()
     return (*events.METADATA_FIELDS, *more)
-
-
-def with_salt(configuration: Mapping[str, str], salt: str) -> dict[str, str]:
-    """Return a source connector's configuration with the salt in its place."""
-    return {name.replace(SALT, salt): value for name, value in configuration.items()}
-
-
-def salt_of(configuration: Mapping[str, str]) -> str | None:
-    """Return the salt in a connector's configuration; None without one."""
-    before = _HASHED.removesuffix(SALT)
-    return next((name.removeprefix(before) for name in configuration if name.startswith(before)), None)
-
-
-def salted(configuration: Mapping[str, str], reference: str) -> dict[str, str]:
-    """Return the configuration with which the task takes the salt from a config provider's reference, shown nowhere."""
-    return {**configuration, "connector.class": SALTED_CONNECTOR.name, SALT_PROPERTY: reference}
 
 
 def _signals(settings: SourceSettings) -> dict[str, str]:

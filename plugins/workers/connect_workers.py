@@ -114,12 +114,10 @@ class WorkerClass:
 
 # Debezium's values that it can't convert, or changes (docs/decisions/0070).
 EVERY_VALUE = WorkerClass("EveryValue")
+# In place of Debezium's own hashing, with the salt that the worker's config provider resolves (docs/decisions/0055).
+HASHED_COLUMNS = WorkerClass("HashedColumns")
 # A predicate that recognizes a TRUNCATE's event (docs/decisions/0021).
 IS_TRUNCATE = WorkerClass("IsTruncate", "transforms.predicates.Predicate")
-# Debezium has the salt of hashed columns in a property's name, where Connect resolves no reference. The task
-# inserts it at its start, from a value that the worker's config provider resolves.
-SALTED_TASK = WorkerClass("SaltedTask")
-SALTED_CONNECTOR = WorkerClass("SaltedConnector", "source.SourceConnector")
 # No task starts on a worker whose JVM doesn't write in UTF-8 (docs/decisions/0040). For MSK Connect, whose JVM
 # can't be configured: elsewhere contract/text.py does it.
 UTF8_ONLY = WorkerClass("Utf8Only", "transforms.Transformation")
@@ -128,8 +126,8 @@ WITHOUT_DEFAULTS = WorkerClass("WithoutDefaults", "transforms.Transformation")
 # Our worker's report on its tasks (plugins/workers/connect_workers.py).
 WORKER_HEALTH = WorkerClass("WorkerHealth", "rest.ConnectRestExtension")
 
-# Classes of a source connector. A later one may need an earlier one.
-OF_SOURCES = (EVERY_VALUE, IS_TRUNCATE, SALTED_TASK, SALTED_CONNECTOR, WITHOUT_DEFAULTS)
+# Classes of a source connector.
+OF_SOURCES = (EVERY_VALUE, HASHED_COLUMNS, IS_TRUNCATE, WITHOUT_DEFAULTS)
 ALL = (*OF_SOURCES, UTF8_ONLY, WORKER_HEALTH)
 
 

@@ -126,11 +126,9 @@ class PipelineConnectors:
 
     def _hostname(self) -> str:
         """Return our own cluster's address; reading it makes a parameter of the template."""
-        return (
-            source_value(self._stack, self._environment, self._pipeline, "host")
-            if self._pipeline.database is None
-            else ""
-        )
+        if self._pipeline.database is not None:
+            return self._pipeline.database.host
+        return source_value(self._stack, self._environment, self._pipeline, "host")
 
     def sink_spec(self) -> ConnectorSpec:
         return ConnectorSpec(

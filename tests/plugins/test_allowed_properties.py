@@ -25,7 +25,7 @@ OF_TABLES = replace(
 CONFIG = "io.debezium.connector.postgresql.PostgresConnectorConfig"
 FIELD = "io.debezium.config.Field"
 # Prefixes that Debezium and Connect accept: the rest of the name belongs to another component.
-OPEN = ("column.mask.hash.", "driver.", "every.", "key.converter", "predicates", "transforms", "value.converter")
+OPEN = ("driver.", "every.", "hashed.", "key.converter", "predicates", "transforms", "value.converter")
 PRODUCER, CONSUMER = "producer.override.", "consumer.override."
 UNWRAP = "transforms.unwrap."
 

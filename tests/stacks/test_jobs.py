@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from plugins.source.source_connector import source_connector, with_salt
+from plugins.source.source_connector import source_connector
 from settings.connectors import source_settings
 from settings.environment import Environment
 from settings.job import server
@@ -112,9 +112,9 @@ def test_derived_tables_are_kept_by_the_application_of_many_tables(tmp_path: Pat
 
 def test_columns_that_are_left_out_or_hashed_reach_the_source_connector(tmp_path: Path) -> None:
     found = of_shop(tmp_path, 'leave_out = ["photo"]\nhash = ["name"]')
-    configuration = with_salt(source_connector(source_settings(found, found.pipelines[1])), "0123456789abcdef")
+    configuration = source_connector(source_settings(found, found.pipelines[1]))
     assert configuration["column.exclude.list"] == r"(?-i:public\.orders\.photo)"
-    assert configuration["column.mask.hash.v2.SHA-256.with.salt.0123456789abcdef"] == r"(?-i:public\.orders\.name)"
+    assert configuration["hashed.columns"] == r"(?-i:public\.orders\.name)"
 
 
 @pytest.mark.parametrize("one_step", [True, False])

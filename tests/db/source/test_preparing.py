@@ -239,7 +239,7 @@ def test_on_rds_the_role_gets_rds_replication_in_place_of_the_attribute(shop: Co
         assert source_preparing.plan(cursor, WANTED).steps == ()
 
 
-CLEAR = "isn't text, and Debezium would send it in clear: leave_out in place of hash"
+CLEAR = "isn't text, and only texts are hashed: leave_out in place of hash"
 PROBLEMS = {
     "seen": ["public.seen: a view has no changes of its own: capture the tables that it reads"],
     "cache": ["public.cache: unlogged: its changes aren't in the log (ALTER TABLE … SET LOGGED)"],

@@ -111,22 +111,25 @@ def test_a_job_is_started_again_for_another_table_or_schema_alone(
 
 
 @pytest.mark.parametrize(
-    ("known", "in_lake", "kept"),
+    ("known", "in_lake", "copy", "kept"),
     [
-        ({}, False, r"[\w-]{32}"),
-        ({"column.mask.hash.v2.SHA-256.with.salt.of-old": "mail"}, True, "of-old"),
+        ({}, False, None, r"[\w-]{32}"),
+        ({"hashed.salt.secret": "${file:salt}"}, True, "of-old", "of-old"),
+        ({"hashed.salt.secret": "${file:salt}"}, True, None, None),
         # Nothing was hashed so far.
-        ({"topic.prefix": "pagila"}, True, r"[\w-]{32}"),
-        ({}, True, None),
+        ({"topic.prefix": "pagila"}, True, None, r"[\w-]{32}"),
+        ({}, True, None, None),
     ],
 )
-def test_a_lost_salt_is_the_connectors_and_never_another_one(
-    tmp_path: Path, known: dict[str, str], kept: str | None, *, in_lake: bool
+def test_a_lost_salt_is_the_workers_copy_and_never_another_one(
+    tmp_path: Path, known: dict[str, str], copy: str | None, kept: str | None, *, in_lake: bool
 ) -> None:
     found = services(tmp_path, "pagila")
     first = found.tables[0]
     found.tables = (replace(first, entry=first.entry.model_copy(update={"hash": ("address",)})),)
     found.connect.api = cast(Any, SimpleNamespace(configuration=lambda _name: known))
+    if copy:
+        found.connect.secret_reference("salt", "salt", copy)
     if in_lake:
         (tmp_path / "s3" / "objects" / "lake" / first.lake_name).mkdir(parents=True)
     connectors = moving(found).connectors

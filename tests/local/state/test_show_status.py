@@ -87,8 +87,8 @@ LOG = "(see logs/connect.log)"
             problems.of_secrets([Path("s/connector")], Path("s/salt")),
             [
                 f"password connector is lost: nothing is in s/connector; {SETS_PASSWORD}",
-                "the salt of hashed columns is lost: nothing is in s/salt; `./lake up` takes it from the connector, or"
-                " says what to do",
+                "the salt of hashed columns is lost: nothing is in s/salt; `./lake up` takes it from the worker's"
+                " copy, or says what to do",
             ],
         ),
         (of_connectors(None), [f"connect doesn't say how its connectors are {LOG}"]),

@@ -8,7 +8,7 @@ import pytest
 from contract import events
 from plugins.connector_names import OUTBOX
 from plugins.source.captured import CapturedTable, java_regex, shown
-from plugins.source.source_connector import salt_of, source_connector, transformations, with_salt
+from plugins.source.source_connector import source_connector, transformations
 from plugins.workers.connect_workers import IS_TRUNCATE
 from tests.plugins import conftest
 
@@ -18,15 +18,14 @@ SOURCE = replace(conftest.SOURCE, tables=(CUSTOMER, EVENTS), heartbeat_query=Non
 
 
 def test_tables_and_columns_are_matched_by_their_exact_names_alone() -> None:
-    config = with_salt(source_connector(SOURCE), "0123456789abcdef")
+    config = source_connector(SOURCE)
     assert CUSTOMER.pattern == r"(?-i:public\.customer)"
     # A comma doesn't split the list.
     assert EVENTS.pattern == r"(?-i:Sales\x2C\ old\.Wéird\ tab\.le)"
     assert re.fullmatch(EVENTS.pattern.removeprefix("(?-i:").removesuffix(")"), "Sales, old.Wéird tab.le")
-    assert salt_of(config) == "0123456789abcdef"
     assert config["table.include.list"] == f"{CUSTOMER.pattern},{EVENTS.pattern}"
     assert config["column.exclude.list"] == java_regex("public", "customer", "photo")
-    assert config["column.mask.hash.v2.SHA-256.with.salt.0123456789abcdef"] == java_regex("public", "customer", "email")
+    assert config["hashed.columns"] == java_regex("public", "customer", "email")
     # No colon but the one before the columns.
     assert config["message.key.columns"] == r"(?-i)Sales\x2C\ old\.Wéird\ tab\.le:id,at"
     # An underscore stands for what Kafka can't have in a name.
@@ -35,7 +34,9 @@ def test_tables_and_columns_are_matched_by_their_exact_names_alone() -> None:
 
 def test_what_no_table_asks_for_isnt_in_the_configuration() -> None:
     config = source_connector(replace(SOURCE, tables=(CapturedTable(schema="public", table="plain"),)))
-    assert not [name for name in config if name.startswith(("column.", "message.key", "signal.", "heartbeat.action"))]
+    assert not [
+        name for name in config if name.startswith(("column.", "hashed", "message.key", "signal.", "heartbeat.action"))
+    ]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from typing import Any
 import psycopg2
 import pytest
 
+from contract.events import PLACEHOLDER
 from db.loading import LoadOptions, load
 from local.look.topic import Topic
 from local.services.connect import Connect
@@ -27,8 +28,8 @@ from plugins.connector_settings import SourceSettings
 from plugins.kafka.topics import PlannedTopic
 from plugins.releases.archive import repack
 from plugins.source.captured import CapturedTable
-from plugins.source.source_connector import salted, source_connector
-from plugins.workers.connect_workers import EVERY_VALUE, SALTED_CONNECTOR, SALTED_TASK, WITHOUT_DEFAULTS, resources
+from plugins.source.source_connector import SALT_PROPERTY, source_connector
+from plugins.workers.connect_workers import OF_SOURCES, resources
 from settings.connectors import ROOT_CERTIFICATE
 from tests.broker import RunningBroker
 from tests.conftest import execute, fresh_database
@@ -40,6 +41,16 @@ pytestmark = pytest.mark.integration
 PASSWORD = "Connector-1"
 SALT = "0123456789abcdefSALT"
 MAIL = "ä€😀@b"
+# Of a row, `brief` and `body` are stored out of line: the log leaves them out of an UPDATE of other columns.
+PEOPLE = f"""
+CREATE TABLE public.people (
+    id int PRIMARY KEY, mail text, rest char(200) STORAGE PLAIN DEFAULT '',
+    brief varchar(30) STORAGE EXTERNAL NOT NULL, body text STORAGE EXTERNAL DEFAULT 'none'
+) WITH (toast_tuple_target = 128);
+INSERT INTO public.people VALUES (1, '{MAIL}', '', repeat('brief', 6), repeat('body', 2500));
+CREATE PUBLICATION people FOR TABLE public.people;
+GRANT SELECT ON public.people TO cdc_connector;
+"""
 # A name in the certificate, and one that isn't.
 HOST, OTHER_HOST = "localhost", "127.0.0.1"
 START_S = 300
@@ -91,8 +102,7 @@ def _install(root: str, target: Path) -> None:
     """Pack the plugin as stacks/handlers/connector_plugin.py does, and unpack it as MSK Connect does."""
     [release] = jar_folder("debezium").glob("debezium-connector-postgres-*-plugin.tar.gz")
     target.mkdir(parents=True)
-    ours = resources(EVERY_VALUE, SALTED_TASK, SALTED_CONNECTOR, WITHOUT_DEFAULTS)
-    repack([release], target.with_name("plugin.zip"), resources={ROOT_CERTIFICATE: root, **ours})
+    repack([release], target.with_name("plugin.zip"), resources={ROOT_CERTIFICATE: root, **resources(*OF_SOURCES)})
     with zipfile.ZipFile(target.with_name("plugin.zip")) as packed:
         packed.extractall(target)
     target.with_name("plugin.zip").unlink()
@@ -158,38 +168,49 @@ def test_another_server_is_refused(
             worker.api.put_connector("refused", wanted)
 
 
-def test_a_salt_is_taken_from_a_reference_and_shown_nowhere(
+def test_a_salt_is_taken_from_a_reference_and_what_an_update_left_unchanged_is_no_hash(
     services: tuple[Kafka, Connect, Path], database: ConnectionParameters, authority: Authority, tmp_path: Path
 ) -> None:
     kafka, worker, logs = services
     kafka.create_topics([PlannedTopic(name="salted.public.people", partitions=1, replicas=1)])
-    execute(
-        database,
-        f"CREATE TABLE public.people (id int PRIMARY KEY, mail text); INSERT INTO public.people VALUES (1, '{MAIL}')",
-    )
-    execute(
-        database, "CREATE PUBLICATION people FOR TABLE public.people; GRANT SELECT ON public.people TO cdc_connector"
-    )
-    people = CapturedTable(schema="public", table="people", hashed=("mail",))
-    # The only folder that its config provider may read.
-    secret = logs.parent / "connect" / "secrets" / "salt.properties"
-    secret.write_text(f"salt={SALT}\n")
+    execute(database, PEOPLE)
+    people = CapturedTable(schema="public", table="people", hashed=("mail", "brief", "body"))
     of_people = {"tables": (people,), "publication_name": "people", "slot_name": "people", "heartbeat_query": None}
     with encrypted(int(database["port"]), authority.server(HOST, tmp_path)) as port:
         wanted = configuration(worker, database, database_port=port, topic_prefix="salted", **of_people)
-        worker.api.put_connector("people", salted(wanted, f"${{file:{secret}:salt}}"))
+        worker.api.put_connector("people", {**wanted, SALT_PROPERTY: worker.secret_reference("salt", "salt", SALT)})
         try:
             topic = Topic(connection=kafka.client(), name="salted.public.people")
             wait_until(lambda: topic.bounds()[1] > 0 or worker.api.failure("people") is not None, "the row arrives")
             assert worker.api.failure("people") is None
-            [event] = [json.loads(raw.value or b"") for raw in topic.raw_events(0)]
-            assert event["mail"] == hashlib.sha256(f"{SALT}{MAIL}".encode()).hexdigest()
+            execute(database, "UPDATE public.people SET mail = NULL; UPDATE public.people SET brief = 'b'")
+            wait_until(lambda: topic.bounds()[1] > 2 or worker.api.failure("people") is not None, "changes arrive")
+            events = [json.loads(raw.value or b"") for raw in topic.raw_events(0)]
             shown = json.dumps(worker.api.configuration("people"))
+            # Another type's text might not be PostgreSQL's, and no value is sent in clear.
+            execute(
+                database, "ALTER TABLE public.people ALTER mail TYPE int USING 7; UPDATE public.people SET mail = 8"
+            )
+            wait_until(lambda: worker.api.failure("people") is not None, "it stops")
+            assert "a value of column mail (int4) of public.people can't be converted" in str(
+                worker.api.failure("people")
+            )
+            assert topic.bounds()[1] == len(events)
         finally:
             worker.api.delete_connector("people")
+    brief, body = _hash("brief" * 6)[:30], _hash("body" * 2500)
+    assert [(event["mail"], event["brief"], event["body"]) for event in events] == [
+        (_hash(MAIL), brief, body),
+        (None, PLACEHOLDER, PLACEHOLDER),
+        (None, _hash("b")[:30], PLACEHOLDER),
+    ]
     assert SALT not in shown
     [log] = logs.glob("connect*")
     assert SALT not in log.read_text(encoding="utf-8", errors="replace")
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(f"{SALT}{text}".encode()).hexdigest()
 
 
 def _streaming(database: ConnectionParameters) -> bool:

@@ -9,19 +9,18 @@ import pytest
 from contract.secret_names import is_secret
 from local.tools.worker_classes import compile_classes
 from plugins.connector_names import offset_topic, workers_group, workers_topics
-from plugins.connector_settings import SALT
 from plugins.kafka.topics import own_worker_access, sink_access, worker_access
 from plugins.source.captured import CapturedTable
-from plugins.source.source_connector import SALT_PROPERTY, salted, source_connector
+from plugins.source.source_connector import SALT_PROPERTY, source_connector
 from plugins.workers import connect_workers
 from plugins.workers.connect_workers import (
     ADDRESS,
     ALL,
     BROKERS,
+    EVERY_VALUE,
+    HASHED_COLUMNS,
     IAM_LOGIN,
     OFFSETS,
-    SALTED_CONNECTOR,
-    SALTED_TASK,
     SECRETS_PROVIDER,
     resources,
     worker_properties,
@@ -84,7 +83,6 @@ def test_a_plugin_has_the_classes_and_what_finds_them() -> None:
     services = "META-INF/services/org.apache.kafka.connect."
     assert {name.removeprefix(services): text for name, text in files.items() if name.startswith(services)} == {
         "rest.ConnectRestExtension": "cdclake.WorkerHealth\n",
-        "source.SourceConnector": "cdclake.SaltedConnector\n",
         "transforms.Transformation": "cdclake.WithoutDefaults\ncdclake.Utf8Only\n",
         "transforms.predicates.Predicate": "cdclake.IsTruncate\n",
     }
@@ -93,17 +91,12 @@ def test_a_plugin_has_the_classes_and_what_finds_them() -> None:
     assert all(code.startswith(b"\xca\xfe\xba\xbe") for code in classes.values())
 
 
-def test_the_salt_is_a_reference_and_its_place_is_kept_free() -> None:
+def test_hashed_columns_have_a_converter_before_the_others_that_reads_the_salts_property() -> None:
     people = CapturedTable(schema="public", table="people", hashed=("mail",))
-    configuration = salted(source_connector(replace(SOURCE, tables=(people,))), "${secretsmanager:dev/salt:salt}")
-    assert configuration["connector.class"] == SALTED_CONNECTOR.name
-    assert configuration[SALT_PROPERTY] == "${secretsmanager:dev/salt:salt}"
-    [name] = [name for name in configuration if name.startswith("column.mask.hash")]
-    assert name.endswith(f".{SALT}")
-
-
-def test_the_salts_property_is_a_secret_and_the_java_source_speaks_of_it() -> None:
+    found = source_connector(replace(SOURCE, tables=(people,)))
+    first, every = found["converters"].split(",")
+    assert (found[f"{first}.type"], found[f"{every}.type"]) == (HASHED_COLUMNS.name, EVERY_VALUE.name)
+    assert {found[f"{name}.placeholder"] for name in (first, every)} == {found["unavailable.value.placeholder"]}
     assert is_secret(SALT_PROPERTY)
-    task = SALTED_TASK.source.read_text()
-    assert f'"{SALT}"' in task
-    assert f'"{SALT_PROPERTY}"' in task
+    assert f'"{SALT_PROPERTY.removeprefix(f"{first}.")}"' in HASHED_COLUMNS.source.read_text()
+    assert SALT_PROPERTY.startswith(f"{first}.")
