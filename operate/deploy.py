@@ -28,6 +28,7 @@ from plugins.releases.versions import load_versions
 from settings.environment import Environment
 from settings.environment_pipeline import FIRST
 from settings.rules.placeholders import placeholders
+from settings.rules.problem import in_lines
 from stacks.base import keeps
 from stacks.node import NODE
 
@@ -58,8 +59,7 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
             "look at what it has written and commit it; what can't be verified isn't deployed"
         )
     if problems := list(placeholders(environment)):
-        file = f"environments/{environment.name}.toml"
-        raise OperateError("\n".join(f"{file}: {key}: {reason}" for key, reason in problems))
+        raise OperateError(in_lines(environment, problems))
     session = check_account(environment)
     if not resumes:
         _check_not_paused(environment, session)

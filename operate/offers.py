@@ -1,7 +1,7 @@
 """What isn't known offline is asked of AWS: the account's zones, and which of them have the instance types."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import boto3
 from botocore.exceptions import ClientError
@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 from operate.errors import OperateError
 from operate.outputs import QUICK, one_line
 from settings.environment import Environment
-from settings.rules.problem import Problem
+from settings.rules.problem import Problem, in_lines
 
 DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
 
@@ -21,20 +21,18 @@ def check_offers(session: boto3.Session, environment: Environment) -> None:
     """
     problems: list[Problem] = []
     with one_line(environment):
-        for ask in (_zones, _emr, _ec2):
+        for question, ask in QUESTIONS.items():
             try:
                 problems += ask(session, environment)
             except ClientError as error:
                 if error.response["Error"]["Code"] not in DENIED:
                     raise
-                print(f"not checked, since you may not call {error.operation_name}: {ask.__doc__}", flush=True)
+                print(f"not checked, since you may not call {error.operation_name}: {question}", flush=True)
     if problems:
-        file = f"environments/{environment.name}.toml"
-        raise OperateError("\n".join(f"{file}: {key}: {reason}" for key, reason in problems))
+        raise OperateError(in_lines(environment, problems))
 
 
 def _zones(session: boto3.Session, environment: Environment) -> Iterator[Problem]:
-    """whether the account has these zones."""
     answer = session.client("ec2", config=QUICK).describe_availability_zones(
         Filters=[{"Name": "zone-type", "Values": ["availability-zone"]}, {"Name": "state", "Values": ["available"]}]
     )
@@ -47,29 +45,23 @@ def _zones(session: boto3.Session, environment: Environment) -> Iterator[Problem
 
 
 def _emr(session: boto3.Session, environment: Environment) -> Iterator[Problem]:
-    """whether EMR has these instance types."""
-    settings, emr = environment.processing, session.client("emr", config=QUICK)
-    there: set[str] = set()
-    more: dict[str, str] = {}
-    while True:
-        answer = emr.list_supported_instance_types(ReleaseLabel=settings.release, **more)
+    release, emr = environment.processing.release, session.client("emr", config=QUICK)
+    answer = emr.list_supported_instance_types(ReleaseLabel=release)
+    there = {each["Type"] for each in answer["SupportedInstanceTypes"]}
+    while marker := answer.get("Marker"):
+        answer = emr.list_supported_instance_types(ReleaseLabel=release, Marker=marker)
         there |= {each["Type"] for each in answer["SupportedInstanceTypes"]}
-        if "Marker" not in answer:
-            break
-        more = {"Marker": answer["Marker"]}
     for key, (type_, _) in _types(environment).items():
         if key.startswith("processing.") and type_ not in there:
-            yield key, f"EMR has no {type_} in {environment.region} with {settings.release}: choose another"
+            yield key, f"EMR has no {type_} in {environment.region} with {release}: choose another"
 
 
 def _ec2(session: boto3.Session, environment: Environment) -> Iterator[Problem]:
-    """whether the zones have these instance types."""
     wanted = _types(environment)
     types = sorted({type_ for type_, _ in wanted.values()})
     pages = session.client("ec2", config=QUICK).get_paginator("describe_instance_type_offerings")
     there: defaultdict[str, set[str]] = defaultdict(set)
-    filters = [{"Name": "instance-type", "Values": types}]
-    for page in pages.paginate(LocationType="availability-zone", Filters=filters):
+    for page in pages.paginate(LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": types}]):
         for each in page["InstanceTypeOfferings"]:
             there[each["InstanceType"]].add(each["Location"])
     for key, (type_, zones) in wanted.items():
@@ -94,3 +86,10 @@ def _types(environment: Environment) -> dict[str, tuple[str, tuple[str, ...]]]:
         where = zones[:1] if network.nat == "instance" else zones
         found["network.nat_instance_type"] = (network.nat_instance_type, where)
     return found
+
+
+QUESTIONS: dict[str, Callable[[boto3.Session, Environment], Iterator[Problem]]] = {
+    "whether the account has the zones": _zones,
+    "whether EMR has the instance types": _emr,
+    "whether the zones have the instance types": _ec2,
+}

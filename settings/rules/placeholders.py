@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from ipaddress import ip_network
 
+from settings.addresses import is_within
 from settings.environment import Environment
 from settings.rules.problem import Problem
 
@@ -18,11 +19,14 @@ def placeholders(environment: Environment) -> Iterator[Problem]:
     if len(set(environment.account)) == 1:
         yield "account", f"{environment.account} is an example: put your own there"
     if _DOMAINS.search(environment.monitoring.alarm_email):
-        yield "monitoring.alarm_email", f"{environment.monitoring.alarm_email} is an example, which nobody reads"
+        yield (
+            "monitoring.alarm_email",
+            f"{environment.monitoring.alarm_email} is an example, which nobody reads: name who is told",
+        )
     cidrs = {"vpn.client_cidrs": environment.vpn.client_cidrs, "vpn.management_cidrs": environment.vpn.management_cidrs}
     if environment.eks is not None:
         cidrs["connectors.eks.endpoint_cidrs"] = environment.eks.endpoint_cidrs
     for key, given in cidrs.items():
         for cidr in given:
-            if any(ip_network(cidr).subnet_of(network) for network in _NETWORKS):
+            if any(is_within(ip_network(cidr), network) for network in _NETWORKS):
                 yield key, f"{cidr} is for documentation, so nobody has it: name the networks that people come from"

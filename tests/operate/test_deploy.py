@@ -102,7 +102,8 @@ def test_an_example_in_the_settings_is_refused_before_aws_is_asked(called: Path)
         deploy.deploy(load("prod"))
     assert str(caught.value).splitlines() == [
         "environments/prod.toml: account: 222222222222 is an example: put your own there",
-        "environments/prod.toml: monitoring.alarm_email: data-platform@example.com is an example, which nobody reads",
+        "environments/prod.toml: monitoring.alarm_email: data-platform@example.com is an example, which nobody reads: "
+        "name who is told",
         "environments/prod.toml: vpn.client_cidrs: 203.0.113.0/24 is for documentation, so nobody has it: name the "
         "networks that people come from",
     ]

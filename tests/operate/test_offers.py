@@ -100,6 +100,6 @@ def test_what_you_may_not_ask_is_said_and_the_rest_is_asked(
     with pytest.raises(OperateError, match=r"vpn\.instance_type: EC2 has no t3\.nano"):
         check(environment, of_zones=("UnauthorizedOperation",), of_emr=("AccessDeniedException",), of_ec2=offered())
     assert capsys.readouterr().out.splitlines() == [
-        "not checked, since you may not call DescribeAvailabilityZones: whether the account has these zones.",
-        "not checked, since you may not call ListSupportedInstanceTypes: whether EMR has these instance types.",
+        "not checked, since you may not call DescribeAvailabilityZones: whether the account has the zones",
+        "not checked, since you may not call ListSupportedInstanceTypes: whether EMR has the instance types",
     ]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from operate.costs.prices import load_prices
+from plugins.releases.versions import OPTIONAL, load_versions
 from settings import aws_offers
 from settings.facts import UNKNOWN, Facts, load_facts
 
@@ -52,6 +53,7 @@ def test_what_has_no_known_end_is_looked_up_again_after_a_year() -> None:
 
 def test_every_version_of_ours_has_its_fact() -> None:
     assert set(FACTS["emr"].ends) == set(aws_offers.RELEASES)
+    assert set(FACTS["plugins"].ends) == {*load_versions().releases} - OPTIONAL
     allowed = (ROOT / "stacks/gate/allowed.toml").read_text()
     runtimes = re.findall(r'^"(?:Runtime|CompatibleRuntimes/\*)!" = (\[.*\])$', allowed, re.MULTILINE)
     assert {name for line in runtimes for name in json.loads(line)} == set(FACTS["lambda"].ends)
