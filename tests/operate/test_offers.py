@@ -9,7 +9,9 @@ from botocore.stub import Stubber
 
 from operate.errors import OperateError
 from operate.offers import check_offers
+from operate.review import findings
 from settings.environment import Environment
+from settings.load import load
 from tests.operate.conftest import MOTOS_ACCOUNT, REGION
 
 # An operation's answers in order; a text is an error's code.
@@ -103,3 +105,20 @@ def test_what_you_may_not_ask_is_said_and_the_rest_is_asked(
         "not checked, since you may not call DescribeAvailabilityZones: whether the account has the zones",
         "not checked, since you may not call ListSupportedInstanceTypes: whether EMR has the instance types",
     ]
+
+
+def test_what_the_review_warns_of_before_a_deployment_refuses_it() -> None:
+    account, *others = findings._placeholders(load("prod"))
+    assert str(account) == (
+        "warning: placeholder: environments/prod.toml/account: 222222222222 is an example: put your own there; "
+        "nothing deploys while it stands there"
+    )
+    assert [each.resource for each in others] == ["monitoring.alarm_email", "vpn.client_cidrs"]
+
+
+def test_a_region_without_prices_is_said_in_a_line() -> None:
+    elsewhere = load("dev").model_copy(update={"region": "us-east-1"})
+    [found] = findings._budget(elsewhere)
+    reason = "operate/costs/prices.toml has the prices of ap-southeast-2, not those of us-east-1, where dev is"
+    assert str(found).startswith("warning: budget-covers-costs: ")
+    assert str(found).endswith(f"isn't compared with the costs: {reason}")
