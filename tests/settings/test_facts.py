@@ -46,9 +46,12 @@ def test_what_ends_is_named_60_days_before_with_what_to_do(group: str, name: str
 
 
 def test_what_has_no_known_end_is_looked_up_again_after_a_year() -> None:
-    found = list(old(FACTS, datetime.date(2027, 11, 27)))
-    assert any(line.startswith("kafka 3.9.x ends unknown (Amazon MSK developer guide") for line in found)
-    assert any(line.startswith("ec2.m5 was read 2026-11-21") for line in found)
+    kafka, price = FACTS["kafka"], load_prices().of_instance("ec2", "m5.large")
+    assert price is not None
+    line = f"kafka 3.9.x ends unknown ({kafka.source}, read {kafka.read}): "
+    assert not any(each.startswith(line) for each in old(FACTS, kafka.read + AGE - datetime.timedelta(days=1)))
+    assert any(each.startswith(line) for each in old(FACTS, kafka.read + AGE))
+    assert any(each.startswith(f"ec2.m5 was read {price.read} (") for each in old({}, price.read + AGE))
 
 
 def test_every_version_of_ours_has_its_fact() -> None:
