@@ -19,6 +19,7 @@ from contract.errors import CANNOT, NO
 from operate import outputs, source_cluster
 from operate.changes.update_rules import schema
 from operate.errors import OperateError
+from operate.offers import check_offers
 from operate.outputs import QUICK, check_account, find_stack, one_line
 from operate.pausing.deployed import check_runs
 from operate.review.findings import find
@@ -26,6 +27,8 @@ from operate.synth import CDK_OUT, synthesize
 from plugins.releases.versions import load_versions
 from settings.environment import Environment
 from settings.environment_pipeline import FIRST
+from settings.rules.placeholders import placeholders
+from settings.rules.problem import in_lines
 from stacks.base import keeps
 from stacks.node import NODE
 
@@ -55,9 +58,12 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
             f"plugins/releases/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `./lake dev lock plugins`, "
             "look at what it has written and commit it; what can't be verified isn't deployed"
         )
+    if problems := list(placeholders(environment)):
+        raise OperateError(in_lines(environment, problems))
     session = check_account(environment)
     if not resumes:
         _check_not_paused(environment, session)
+    check_offers(session, environment)
     synthesis = synthesize(environment, CDK_OUT / environment.name, nag=True)
     errors = [finding for finding in find(environment, synthesis) if finding.level == "error"]
     if errors:

@@ -1,12 +1,17 @@
 """AWS's values for services that CloudFormation doesn't check before it deploys.
 
-From the services' documentation, read in November 2026. To support a newer value, add it here.
+From the services' documentation, read in November 2026. To support a newer value, add it here; versions that end are
+in facts.toml, with the day.
 """
 
 from dataclasses import dataclass
 
-# Amazon MSK developer guide, "Supported Apache Kafka versions"; `.kraft` runs without ZooKeeper.
-MSK_KAFKA_VERSIONS = ("3.7.x", "3.7.x.kraft", "3.8.x", "3.8.x.kraft", "3.9.x", "3.9.x.kraft")
+from settings.facts import load_facts
+
+_OFFERED = {group: tuple(facts.ends) for group, facts in load_facts().items()}
+
+# `.kraft` runs without ZooKeeper.
+MSK_KAFKA_VERSIONS = tuple(f"{version}{mode}" for version in _OFFERED["kafka"] for mode in ("", ".kraft"))
 
 # Amazon MSK developer guide, "Amazon MSK quota": it takes 4 new connections with IAM a second, and bursts, where
 # the others take 100. settings/rules/network.py derives the consequences.
@@ -36,15 +41,15 @@ MSK_CONNECT_PLUGINS = 100
 AURORA_REPLICATION_SLOTS = 20
 RESERVED_SLOTS = 2
 
-# Amazon MSK developer guide, "MSK Connect". It also has 2.7.1, on Java 11: too old for Debezium 3.
-MSK_CONNECT_VERSIONS = ("3.7.x",)
+MSK_CONNECT_VERSIONS = _OFFERED["kafka-connect"]
+# Versions that MSK Connect has and we refuse, with the reason.
+MSK_CONNECT_REFUSED = {"2.7.1": "runs Java 11 on MSK Connect, and Debezium 3 needs Java 17"}
 
-# EKS user guide, "Kubernetes versions on standard support", those that the manifests are tested against.
-EKS_VERSIONS = ("1.33", "1.34")
+# On standard support: afterwards a cluster costs six times as much. The manifests are tested against each.
+EKS_VERSIONS = _OFFERED["eks"]
 
-# PostgreSQL 16 versions available to new clusters (cfn-lint 1.58: 16.6 and older aren't): the outbox's SQL is tested
-# on 16.
-AURORA_POSTGRESQL_VERSIONS = ("16.8", "16.9", "16.10", "16.11", "16.13")
+# PostgreSQL 16 versions available to new clusters: the outbox's SQL is tested on 16.
+AURORA_POSTGRESQL_VERSIONS = _OFFERED["aurora"]
 
 # Aurora user guide, "DB instance classes", those suitable for a change-data-capture source.
 AURORA_INSTANCE_CLASSES = (
@@ -53,8 +58,17 @@ AURORA_INSTANCE_CLASSES = (
     *(f"{family}.{size}" for family in ("r6g", "r7g") for size in ("large", "xlarge", "2xlarge", "4xlarge")),
 )
 
-# EC2 user guide, "Regions and zones": a region's letters. Which building each means differs by account.
-ZONES = {"ap-southeast-2": ("a", "b", "c")}
+# The regions that are supported, each synthesized in a test, and their zones' letters (EC2 user guide, "Regions and
+# zones"). Which building a letter means differs by account in us-east-1 and other older regions, and a new account may
+# lack one: `./lake aws deploy` asks EC2 (operate/offers.py).
+ZONES = {
+    "ap-southeast-1": "abc",
+    "ap-southeast-2": "abc",
+    "eu-central-1": "abc",
+    "eu-west-1": "abc",
+    "us-east-1": "abcdef",
+    "us-west-2": "abcd",
+}
 
 _SIZES = ("nano", "micro", "small", "medium", "large")
 # Burstable: neither does much; CDK chooses the image by the family's architecture.
@@ -81,11 +95,8 @@ ENDPOINTS = (
 )
 
 
-# EMR's releases with their versions, and its instance types per region, as plain data.
-#
-# cfn-lint knows neither, and a wrong one fails only after minutes of deploying. To support another release or type,
-# look it up (`aws emr list-supported-instance-types --release-label emr-7.10.0 --region ap-southeast-2`) and add it
-# here.
+# EMR's releases with their versions, and its instance types. cfn-lint knows neither, and a wrong one fails only after
+# minutes of deploying.
 
 
 @dataclass(frozen=True)
@@ -120,10 +131,7 @@ YARN_MEMORY_MB = {
     "r5.4xlarge": 122_880,
 }
 
-# EMR management guide, "Supported instance types", those that EC2 offers in the region. In these families EMR
-# starts at xlarge: there is no m5.large.
-INSTANCE_TYPES = {
-    "ap-southeast-2": frozenset(
-        f"{family}.{size}" for family in ("m5", "m6g", "r5") for size in ("xlarge", "2xlarge", "4xlarge")
-    ),
-}
+# EMR management guide, "Supported instance types". In these families EMR starts at xlarge: there is no m5.large. EC2
+# offers all of them in every region of ZONES (moto's copy of EC2's offerings), and not in each zone of us-east-1: EMR
+# and EC2 are asked at `./lake aws deploy`.
+INSTANCE_TYPES = frozenset(YARN_MEMORY_MB)

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from contract.lake import DATABASE
 from settings.environment_pipeline import EnvironmentPipeline
-from settings.section import Names, Section
+from settings.section import NOT_EMPTY, Names, Section
 from settings.services import (
     Analytics,
     Budget,
@@ -43,7 +43,7 @@ class Environment(Section):
     connectors: Connectors
     lake: Lake
     processing: Processing
-    pipelines: Annotated[tuple[EnvironmentPipeline, ...], Field(strict=False, min_length=1)]
+    pipelines: Annotated[tuple[EnvironmentPipeline, ...], Field(strict=False), NOT_EMPTY]
     monitoring: Monitoring
     budget: Budget
     analytics: Analytics = Analytics()

@@ -17,7 +17,7 @@ from contract.history import SUFFIX
 from contract.source import CONNECTOR_ROLE
 from contract.table_names import lake_name, nearest
 from plugins.source.captured import CapturedTable
-from settings.section import Identifier, Names, Section, TopicPrefix
+from settings.section import NOT_EMPTY, Identifier, Names, Section, TopicPrefix
 
 Truncate = Literal["apply", "ignore", "stop"]
 Evolution = Literal["add", "guess", "fixed"]
@@ -169,7 +169,7 @@ class DerivedTableSettings(Section):
     """
 
     name: LakeName
-    key: Annotated[Names, Field(min_length=1)]
+    key: Annotated[Names, NOT_EMPTY]
     sql: str
     every_seconds: Annotated[int, Field(ge=0, le=24 * 3600)] = 30
     buckets: Annotated[int, Field(ge=1, le=10_000)] = 2
@@ -191,7 +191,7 @@ class Pipeline(Section):
 
     name: PipelineName
     source: SourceDatabase
-    tables: Annotated[tuple[CapturedTableSettings, ...], Field(strict=False, min_length=1)]
+    tables: Annotated[tuple[CapturedTableSettings, ...], Field(strict=False), NOT_EMPTY]
     derived: Annotated[tuple[DerivedTableSettings, ...], Field(strict=False)] = ()
 
     @model_validator(mode="before")

@@ -1,6 +1,6 @@
 """The base of every section of a settings file: no unknown keys, no silent conversions, values of known shapes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network
 from typing import Annotated, Literal
 
@@ -15,10 +15,12 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-def one_of(known: Sequence[str], what: str = "one of") -> AfterValidator:
-    """Refuse a value that AWS doesn't offer; `what` describes the known ones."""
+def one_of(known: Sequence[str], what: str = "one of", refused: Mapping[str, str] | None = None) -> AfterValidator:
+    """Refuse a value that AWS doesn't offer; `what` describes the known ones. `refused`: reasons of ours."""
 
     def checked(value: str) -> str:
+        if reason := (refused or {}).get(value):
+            raise ValueError(f"{value!r} {reason}: set {' or '.join(known)}")
         if value not in known:
             raise ValueError(f"{value!r} isn't {what}{'' if what.endswith('one of') else ':'} {', '.join(known)}")
         return value
@@ -33,6 +35,16 @@ def _each_once(values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 EACH_ONCE = AfterValidator(_each_once)
+
+
+def _some(values: tuple[object, ...]) -> tuple[object, ...]:
+    if not values:
+        raise ValueError("is empty: name one or more")
+    return values
+
+
+# Unlike pydantic's min_length it says nothing of a list whose entries are wrong.
+NOT_EMPTY = AfterValidator(_some)
 
 
 def _network(value: str) -> str:

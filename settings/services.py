@@ -97,12 +97,14 @@ class Streaming(Section):
 class Eks(Section):
     """The cluster of the connectors' workers. `image` is theirs: a repository and a digest.
 
+    `registries`: hosts, such as `quay.io`, from which production's image may come besides its account's ECR.
     `endpoint_cidrs`: who reaches the Kubernetes API from outside the VPC (no one if empty). `administrators` may do
     everything in the cluster. `maximum_workers`: the limit for scaling a sink's workers; 0: no scaling.
     """
 
-    kubernetes_version: Annotated[str, one_of(aws_offers.EKS_VERSIONS, "a version that we know")]
+    kubernetes_version: Annotated[str, one_of(aws_offers.EKS_VERSIONS, "a version on EKS's standard support")]
     image: str
+    registries: Annotated[tuple[str, ...], Field(strict=False)] = ()
     endpoint_cidrs: Cidrs = ()
     administrators: AwsArns = ()
     maximum_workers: Annotated[int, Field(ge=0, le=50)] = 0
@@ -115,7 +117,10 @@ class Connectors(Section):
     """
 
     platform: Literal["msk-connect", "eks"] = "msk-connect"
-    kafka_connect_version: Annotated[str, one_of(aws_offers.MSK_CONNECT_VERSIONS, "a version that MSK Connect has")]
+    kafka_connect_version: Annotated[
+        str,
+        one_of(aws_offers.MSK_CONNECT_VERSIONS, "a version that MSK Connect has", aws_offers.MSK_CONNECT_REFUSED),
+    ]
     log_retention_days: LogRetention
     eks: Eks | None = None
 

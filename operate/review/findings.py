@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 from operate.costs.prices import load_prices
 from operate.costs.report import budget_problem
+from operate.review.cost import cost
 from operate.synth import Synthesis
 from settings.environment import Environment
+from settings.rules.placeholders import placeholders
 from stacks.gate import review
 from stacks.gate.facts import Facts
-from stacks.gate.template import Finding
+from stacks.gate.template import Finding, Level
 
 if TYPE_CHECKING:
     from cfnlint.runner import Runner
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 # W3005: CDK lists dependencies that references already imply. W3010: an environment's file names its zones, so that its
 # templates stay the same when AWS adds one.
 IGNORED_LINTS = ["W3005", "W3010"]
+PLACEHOLDER = "placeholder"
 
 
 def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
@@ -36,6 +39,7 @@ def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
         found += _cfn_lint(linter, synthesis, stack)
     found += review(synthesis.templates, facts(environment), synthesis.accepted, synthesis.protected)
     found += _budget(environment)
+    found += _placeholders(environment)
     return sorted(found, key=lambda finding: (finding.level, finding.stack, finding.rule, finding.resource))
 
 
@@ -45,9 +49,25 @@ def facts(environment: Environment) -> Facts:
 
 
 def _budget(environment: Environment) -> Iterator[Finding]:
-    if problem := budget_problem(environment, load_prices()):
+    level: Level = "error"
+    problem = budget_problem(environment, load_prices())
+    if unknown := cost(environment).problem:
+        level, problem = "warning", f"isn't compared with the costs: {unknown}"
+    if problem:
         stack = f"{environment.prefix}-monitoring"
-        yield Finding(rule="budget-covers-costs", level="error", stack=stack, resource="Budget", message=problem)
+        yield Finding(rule="budget-covers-costs", level=level, stack=stack, resource="Budget", message=problem)
+
+
+def _placeholders(environment: Environment) -> Iterator[Finding]:
+    file = f"environments/{environment.name}.toml"
+    for key, reason in placeholders(environment):
+        yield Finding(
+            rule=PLACEHOLDER,
+            level="warning",
+            stack=file,
+            resource=key,
+            message=f"{reason}; nothing deploys while it stands there",
+        )
 
 
 def _linter(region: str) -> "Runner":

@@ -43,8 +43,10 @@ class Release(BaseModel):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if urlsplit(self.url).scheme != "https" or not self.file:
-            raise ValueError(f"url must be https://…/<file>, not {self.url!r}")
+        url = urlsplit(self.url)
+        if url.scheme != "https" or not self.file or url.query or "@" in url.netloc:
+            # The URL isn't repeated: a query may be a signature, a login has a password.
+            raise ValueError("url must be https://<host>/…/<file>, without a login and without a query")
         if self.version not in self.file:
             raise ValueError(f"file {self.file!r} isn't of version {self.version}")
         if self.pinned and not self.size:

@@ -12,7 +12,6 @@ RULES: tuple[Rule, ...] = (
     network.network,
     network.vpn,
     production.production,
-    network.certificate,
     network.database,
     network.streaming,
     databases.restore,

@@ -1,10 +1,10 @@
 """Rules for an environment's network, its managed services and the workers on EKS: AWS would refuse them too late."""
 
+import math
 import re
 from collections.abc import Iterator
 from ipaddress import IPv4Network, ip_network
 
-from contract import rds_ca
 from settings import aws_offers
 from settings.addresses import is_private, too_many
 from settings.environment import Environment
@@ -12,6 +12,9 @@ from settings.rules.problem import Problem, streamed
 
 MINIMUM_ZONES = 2
 MOST_ZONES = 3
+# Days of a topic's retention that volumes must have room for: who keeps events for longer sizes them.
+MOST_DAYS = 7
+MB_PER_GB = 1024
 SMALLEST_VPC = 20
 # The addresses that stacks/userdata/softether.sh gives VPN clients.
 VPN_CLIENTS = IPv4Network("192.168.30.0/24")
@@ -26,6 +29,8 @@ def zones(environment: Environment) -> Iterator[Problem]:
             f"MSK spreads its brokers over {MINIMUM_ZONES} or {MOST_ZONES} zones: name 2 or 3 different ones",
         )
     there = aws_offers.ZONES.get(environment.region)
+    if there is None:
+        yield "region", f"{environment.region} isn't one that we have tried: {', '.join(aws_offers.ZONES)}"
     for zone in named:
         if not re.fullmatch(rf"{re.escape(environment.region)}[a-z]", zone):
             yield "availability_zones", f"{zone!r} isn't a zone of {environment.region}"
@@ -81,11 +86,19 @@ def cluster(environment: Environment) -> Iterator[Problem]:
     """Check image, zones, and API access."""
     if (eks := environment.eks) is None:
         return
+    own = f"{environment.account}.dkr.ecr.{environment.region}.amazonaws.com"
+    registry = eks.image.partition("/")[0]
     if not _IMAGE.fullmatch(eks.image):
         yield (
             "connectors.eks.image",
             "must be <repository>@sha256:<64 hexadecimal digits>, what `docker push` says: a tag may be another image "
             "tomorrow (docs/aws/eks.md)",
+        )
+    elif environment.production and registry not in (own, *eks.registries):
+        yield (
+            "connectors.eks.image",
+            f"is of {registry}, and production takes its account's own: push it to {own}, or name that host in "
+            "connectors.eks.registries",
         )
     if len(environment.availability_zones) < FEWEST_ZONES:
         yield "availability_zones", "workers on EKS stand in two zones, so that one may fail: name a second one"
@@ -119,14 +132,6 @@ def workers(environment: Environment) -> Iterator[Problem]:
             )
 
 
-def certificate(environment: Environment) -> Iterator[Problem]:
-    """Require a region for whose database authority we have the certificate."""
-    try:
-        rds_ca.root(environment.region)
-    except ValueError as error:
-        yield "region", str(error)
-
-
 def database(environment: Environment) -> Iterator[Problem]:
     """Refuse deletion protection for a cluster that is to be destroyed with its stack."""
     settings = environment.database
@@ -135,7 +140,7 @@ def database(environment: Environment) -> Iterator[Problem]:
 
 
 def streaming(environment: Environment) -> Iterator[Problem]:
-    """Check small brokers' connection limits, and that brokers spread evenly over the zones."""
+    """Check small brokers' connection limits, that brokers spread evenly over the zones, and their volumes."""
     settings = environment.streaming
     if settings.broker_type == aws_offers.MSK_SMALL_BROKER and environment.connector_workers > settings.brokers:
         yield (
@@ -146,3 +151,19 @@ def streaming(environment: Environment) -> Iterator[Problem]:
     zones = len(environment.availability_zones)
     if zones and settings.brokers % zones:
         yield "streaming.brokers", f"{settings.brokers} brokers don't spread evenly over {zones} zones"
+    yield from _volumes(environment)
+
+
+def _volumes(environment: Environment) -> Iterator[Problem]:
+    """Require room for as many days as topics keep, each with what a slot may keep back without an alarm."""
+    settings, monitoring = environment.streaming, environment.monitoring
+    days = max(1, min(MOST_DAYS, settings.topic_retention_hours // 24))
+    # A pipeline's topic is one partition: each of its brokers has a whole replica.
+    enough = math.ceil(days * monitoring.slot_lag_mb * 100 / monitoring.broker_disk_percent / MB_PER_GB)
+    if environment.streamed and enough > settings.volume_gb:
+        yield (
+            "streaming.volume_gb",
+            f"{settings.volume_gb:,} is too little for {days} days (topic_retention_hours) of "
+            f"{monitoring.slot_lag_mb:,} MB, the backlog that monitoring.slot_lag_mb takes for normal, below "
+            f"broker_disk_percent ({monitoring.broker_disk_percent} %): set {enough:,} or more, or less slot_lag_mb",
+        )

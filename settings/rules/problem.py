@@ -1,6 +1,6 @@
 """The types of a rule and of the problems that it yields."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
@@ -8,6 +8,10 @@ from settings.environment_pipeline import EnvironmentPipeline
 # The key in the file, with dots, and one line that says what to do instead.
 Problem = tuple[str, str]
 Rule = Callable[[Environment], Iterator[Problem]]
+
+
+def in_lines(environment: Environment, problems: Iterable[Problem]) -> str:
+    return "\n".join(f"environments/{environment.name}.toml: {key}: {reason}" for key, reason in problems)
 
 
 def streamed(environment: Environment) -> Iterator[tuple[int, EnvironmentPipeline]]:

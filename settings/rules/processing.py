@@ -26,14 +26,10 @@ def lake(environment: Environment) -> Iterator[Problem]:
 
 def processing(environment: Environment) -> Iterator[Problem]:
     settings = environment.processing
-    types = aws_offers.INSTANCE_TYPES.get(environment.region)
-    if types is None:
-        known = ", ".join(sorted(aws_offers.INSTANCE_TYPES))
-        yield "region", f"we have no list of EMR instance types for {environment.region}, only for {known}"
-        return
     for key in ("primary_instance_type", "core_instance_type"):
-        if (chosen := getattr(settings, key)) not in types:
-            yield f"processing.{key}", f"EMR has no {chosen} in {environment.region}: {', '.join(sorted(types))}"
+        if (chosen := getattr(settings, key)) not in aws_offers.INSTANCE_TYPES:
+            known = ", ".join(sorted(aws_offers.INSTANCE_TYPES))
+            yield f"processing.{key}", f"EMR has no {chosen}, or we don't know it: {known}"
     if not {"Hadoop", "Hive", "Spark"} <= set(settings.applications):
         yield "processing.applications", "Hadoop, Hive and Spark are needed by the job"
     if {"Presto", "Trino"} <= set(settings.applications):

@@ -27,8 +27,10 @@ LANDING_DAYS = 14
 # Days in which a deleted or overwritten object can be restored.
 NONCURRENT_DAYS = 7
 PASSWORD_DAYS = 90
+# Minutes without an alarm: within a working day somebody can still react to what began in the morning.
+ALARM_MINUTES = 120
 
-
+_STALE = "the lake would be stale for hours before anybody is told"
 _LOGS = "who asks what has happened would come too late"
 _PASSWORD = "a password would stay valid for everyone who has seen it"  # noqa: S105  a reason
 # Key → the one value allowed in production, and why.
@@ -69,6 +71,10 @@ _BOUNDS: dict[str, tuple[int, int | None, str]] = {
         None,
         "what is deleted by mistake could be brought back for too short",
     ),
+    "monitoring.landing_silence_minutes": (5, ALARM_MINUTES, _STALE),
+    "monitoring.commit_age_minutes": (5, ALARM_MINUTES, _STALE),
+    "monitoring.horizon_age_minutes": (5, ALARM_MINUTES, "an open transaction would hide changes for hours"),
+    "monitoring.broker_disk_percent": (1, 90, "a broker stops when its volume is full, and growing it takes time"),
     "network.flow_log_retention_days": (LOG_DAYS, None, _LOGS),
     "database.log_retention_days": (LOG_DAYS, None, _LOGS),
     "streaming.log_retention_days": (LOG_DAYS, None, _LOGS),

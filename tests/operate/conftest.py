@@ -18,8 +18,10 @@ REGION = "ap-southeast-2"
 
 @pytest.fixture
 def environment() -> Environment:
-    """dev, in the account of moto's credentials."""
-    return load("dev").model_copy(update={"account": MOTOS_ACCOUNT})
+    """dev, in the account of moto's credentials, with an address of its own."""
+    dev = load("dev")
+    monitoring = dev.monitoring.model_copy(update={"alarm_email": "alarms@lake.test"})
+    return dev.model_copy(update={"account": MOTOS_ACCOUNT, "monitoring": monitoring})
 
 
 @pytest.fixture

@@ -87,10 +87,34 @@ def test_a_release_without_checksum_is_refused_before_anything_happens(
 
 @pytest.mark.usefixtures("pin_all_but")
 @pytest.mark.parametrize("command", [deploy.bootstrap, deploy.deploy, deploy.destroy])
-def test_another_accounts_credentials_are_refused(called: Path, command: Callable[..., int]) -> None:
-    line = f'credentials are of account {MOTOS_ACCOUNT}, but .* says account = "1{{12}}"'
+def test_another_accounts_credentials_are_refused(
+    called: Path, environment: Environment, command: Callable[..., int]
+) -> None:
+    line = f'credentials are of account {MOTOS_ACCOUNT}, but .* says account = "987654321098"'
     with pytest.raises(OperateError, match=line):
-        command(load("dev"))
+        command(environment.model_copy(update={"account": "987654321098"}))
+    assert not called.exists()
+
+
+@pytest.mark.usefixtures("pin_all_but")
+def test_an_example_in_the_settings_is_refused_before_aws_is_asked(called: Path) -> None:
+    with pytest.raises(OperateError) as caught:
+        deploy.deploy(load("prod"))
+    assert str(caught.value).splitlines() == [
+        "environments/prod.toml: account: 222222222222 is an example: put your own there",
+        "environments/prod.toml: monitoring.alarm_email: data-platform@example.com is an example, which nobody reads: "
+        "name who is told",
+        "environments/prod.toml: vpn.client_cidrs: 203.0.113.0/24 is for documentation, so nobody has it: name the "
+        "networks that people come from",
+    ]
+    assert not called.exists()
+
+
+@pytest.mark.usefixtures("pin_all_but")
+def test_what_aws_does_not_have_there_ends_it(called: Path, environment: Environment) -> None:
+    elsewhere = environment.model_copy(update={"availability_zones": ("ap-southeast-2a", "ap-southeast-2d")})
+    with pytest.raises(OperateError, match=f"availability_zones: account {MOTOS_ACCOUNT} has no ap-southeast-2d: it"):
+        deploy.deploy(elsewhere)
     assert not called.exists()
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from contract import rds_ca
 from settings.load import ENVIRONMENTS, SettingsFileError, load, load_pipeline, parse
+from settings.rules.placeholders import placeholders
 from tests.settings.pipelines import Project, derived_shop, logged_shop, queried_shop
 from tests.stacks.environments import CRM, IMAGE, on_eks
 from tests.stacks.settings import change, copied, refusal
@@ -105,6 +106,34 @@ def test_a_text_that_means_nothing_is_refused_wherever_a_text_stands(refusal_of:
     accepted = {".".join(map(str, way)) for way in texts if not refusal_of(way, "nonsense")}
     # Free texts: any with the right form is accepted.
     assert accepted == {"database.name", "pipelines.0.topic_prefix"}
+
+
+@pytest.mark.parametrize(
+    ("section", "line", "placeholder"),
+    [
+        ("", 'account = "000000000000"', "account"),
+        ("monitoring", 'alarm_email = "me@mail.EXAMPLE.org"', "monitoring.alarm_email"),
+        ("monitoring", 'alarm_email = "me@lake.invalid"', "monitoring.alarm_email"),
+        ("monitoring", 'alarm_email = "me@example.com.au"', None),
+        ("vpn", 'management_cidrs = ["198.51.100.7/32"]', "vpn.management_cidrs"),
+        ("vpn", 'client_cidrs = ["192.0.2.0/25", "20.0.0.0/24"]', "vpn.client_cidrs"),
+        ("connectors.eks", 'endpoint_cidrs = ["203.0.113.0/24"]', "connectors.eks.endpoint_cidrs"),
+        ("", 'account = "123456789012"', None),
+    ],
+)
+def test_what_stands_for_your_own_is_found(tmp_path: Path, section: str, line: str, placeholder: str | None) -> None:
+    folder = on_eks(tmp_path, "dev") if "eks" in section else copied(tmp_path)
+    change(folder, "dev", "monitoring", 'alarm_email = "alarms@lake.test"')
+    change(folder, "dev", section, line)
+    found = [key for key, _ in placeholders(load("dev", folder))]
+    # The account is dev's committed one, but where the line replaces it.
+    assert found == [each for each in ("account" if section else None, placeholder) if each]
+
+
+@pytest.mark.parametrize("name", ["dev", "prod", "sandbox"])
+def test_the_committed_environments_are_examples(name: str) -> None:
+    keys = ["account", "monitoring.alarm_email", *(["vpn.client_cidrs"] if name == "prod" else [])]
+    assert [key for key, _ in placeholders(load(name))] == keys
 
 
 TABLE = tomllib.loads(Path(__file__).with_name("refused.toml").read_text())

@@ -121,13 +121,15 @@ def only_queried(environments: Path) -> None:
 
 
 IMAGE = f"111111111111.dkr.ecr.ap-southeast-2.amazonaws.com/cdc-lake-connect@sha256:{'0123456789abcdef' * 4}"
-SECTION = ("[connectors.eks]", 'kubernetes_version = "1.33"', f'image = "{IMAGE}"', "maximum_workers = 4", "")
+SECTION = ("[connectors.eks]", 'kubernetes_version = "1.36"', f'image = "{IMAGE}"', "maximum_workers = 4", "")
 
 
 def on_eks(folder: Path, name: str, *more: str) -> Path:
     """Write the environments into a folder, one of them with its connectors on EKS; return the folder."""
     environments = copied(folder)
     path = environments / f"{name}.toml"
+    if name == "prod":
+        more = ('registries = ["111111111111.dkr.ecr.ap-southeast-2.amazonaws.com"]', *more)
     text = path.read_text().replace("[lake]\n", "\n".join([*SECTION[:-1], *more, "", "[lake]\n"]), 1)
     path.write_text(text)
     change(environments, name, "connectors", 'platform = "eks"')

@@ -57,6 +57,8 @@ def standing_in(environment: Environment, monkeypatch: pytest.MonkeyPatch, tmp_p
         monkeypatch.setattr(module, "synthesize", synthesize)
     monkeypatch.setattr(deploy, "cdk", made.deploy)
     monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [])
+    monkeypatch.setattr(deploy, "placeholders", lambda _environment: ())
+    monkeypatch.setattr(deploy, "check_offers", lambda _session, _environment: None)
     monkeypatch.setattr(deploy, "load_versions", lambda: SimpleNamespace(unpinned=[]))
     monkeypatch.setattr(BaseClient, "_make_api_call", lambda client, *call: made.call(client, *call))
     yield made

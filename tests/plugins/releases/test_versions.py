@@ -82,6 +82,12 @@ def test_an_empty_hash_means_not_pinned(tmp_path: Path) -> None:
         ("size = 0", 'size = "0"', "lenses-s3.size: Input should be a v"),
         ("size = 10", "size = 0", "debezium: 'debezium-connector-postgres-3.7.0.Final-plugin.tar.gz' has a sha256 but"),
         ("https://example.org/soft", "http://example.org/soft", "softether: url must be https"),
+        (
+            '.zip"',
+            '.zip?X-Amz-Signature=beef"',
+            "lenses-s3: url must be https://<host>/…/<file>, without a login and without",
+        ),
+        ("https://example.org/soft", "https://me:beef@example.org/soft", "softether: url must be https://<host>/…/<fi"),
         ('version = "4.44-9807"', "", "softether.version: Field required"),
         ("[debezium]", "[debezium", "not TOML"),
     ],
@@ -94,6 +100,7 @@ def test_a_wrong_entry_is_named_in_one_line(tmp_path: Path, old: str, new: str, 
         load_versions(file)
     assert str(caught.value).startswith(f"versions.toml: {message}")
     assert "\n" not in str(caught.value)
+    assert "beef" not in str(caught.value)
 
 
 def test_a_file_that_isnt_there_is_one_line(tmp_path: Path) -> None:
