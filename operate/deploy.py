@@ -50,15 +50,12 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
     `resumes`: end a pause; without it, a paused environment is refused. Returns an exit status: NO when all is deployed
     but the lake misses changes until `./lake resnapshot` has run.
     """
-    if unpinned := load_versions().unpinned:
-        raise OperateError(
-            f"plugins/releases/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `./lake dev lock plugins`, "
-            "look at what it has written and commit it; what can't be verified isn't deployed"
-        )
+    if reason := load_versions().refusal:
+        raise OperateError(reason)
     session = check_account(environment)
     if not resumes:
         _check_not_paused(environment, session)
-    synthesis = synthesize(environment, CDK_OUT / environment.name, nag=True)
+    synthesis = synthesize(environment, CDK_OUT / environment.name, nag=True, resumes=resumes)
     errors = [finding for finding in find(environment, synthesis) if finding.level == "error"]
     if errors:
         raise OperateError("\n".join(["the review says no", *map(str, errors)]))
@@ -103,7 +100,8 @@ def destroy(environment: Environment) -> int:
     synthesis = synthesize(environment, CDK_OUT / environment.name)
     names = sorted(synthesis.templates)
     if keeps(environment):
-        names.remove(f"{environment.prefix}-network")
+        # CDK deletes those that depend on a stack with it.
+        names = [name for name in names if name not in (f"{environment.prefix}-guard", f"{environment.prefix}-network")]
     with one_line(environment):
         outputs.check_unprotected(session.client("cloudformation", config=QUICK), names)
     return cdk("destroy", *names, "--app", str(synthesis.folder))

@@ -30,6 +30,7 @@ def counted(app: App) -> Iterator[Problem]:
         "AWS::Budgets::Budget": ("monitoring", 1),
         "AWS::SNS::Subscription": ("monitoring", 1),
         "AWS::EC2::FlowLog": ("network", 1),
+        "Custom::GuardedDeployment": ("guard", 1),
         "AWS::Events::Rule": ("monitoring", len(EVENTS) + (1 if streamed else 0)),
         "Custom::Topics": ("connectors", streamed),
         CONNECTORS[settings.eks is not None]: ("connectors", 2 * streamed),

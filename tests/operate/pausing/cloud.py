@@ -23,7 +23,18 @@ from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
 from stacks.paused import OUTPUT, Paused
 
-STACKS = ("network", "vpn", "database", "streaming", "lake", "connectors", "processing", "analytics", "monitoring")
+STACKS = (
+    "guard",
+    "network",
+    "vpn",
+    "database",
+    "streaming",
+    "lake",
+    "connectors",
+    "processing",
+    "analytics",
+    "monitoring",
+)
 CONNECTORS = ("Custom::Connector", "Custom::KubernetesConnector")
 Asked = dict[str, Any]
 EPOCH = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
@@ -115,6 +126,7 @@ class Cloud:
         """What a whole pause does, in its order."""
         add_ons = [] if self.environment.eks is None else ["deploy kubernetes without all"]
         return [
+            "deploy guard without all",
             "deploy monitoring without all",
             "deploy connectors without sources",
             "deploy connectors without all",

@@ -50,14 +50,14 @@ def standing_in(environment: Environment, monkeypatch: pytest.MonkeyPatch, tmp_p
         monkeypatch.setenv(name, "testing")
     made = Cloud(environment)
 
-    def synthesize(_environment: Any, _folder: Path, *, nag: bool = False, paused: Paused = Paused.NOTHING) -> Any:  # noqa: ARG001
+    def synthesize(_environment: Any, _folder: Path, *, paused: Paused = Paused.NOTHING, **_: object) -> Any:
         return SimpleNamespace(folder=tmp_path / f"dev.paused-{paused}", templates=made.templates[paused])
 
     for module in (deploy, pause):
         monkeypatch.setattr(module, "synthesize", synthesize)
     monkeypatch.setattr(deploy, "cdk", made.deploy)
     monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [])
-    monkeypatch.setattr(deploy, "load_versions", lambda: SimpleNamespace(unpinned=[]))
+    monkeypatch.setattr(deploy, "load_versions", lambda: SimpleNamespace(refusal=None))
     monkeypatch.setattr(BaseClient, "_make_api_call", lambda client, *call: made.call(client, *call))
     yield made
     assert not any(made.faults.values()), "a fault that never came"
