@@ -9,14 +9,14 @@ the next `./lake aws deploy` creates the rest.
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import boto3
 
 from contract.errors import CANNOT, NO
-from operate import outputs, source_cluster
+from operate import account, outputs, source_cluster
 from operate.changes.update_rules import schema
 from operate.errors import OperateError
 from operate.outputs import QUICK, check_account, find_stack, one_line
@@ -52,6 +52,7 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
     """
     if reason := load_versions().refusal:
         raise OperateError(reason)
+    _say([account.region_enabled(environment)], refuse=True)
     session = check_account(environment)
     if not resumes:
         _check_not_paused(environment, session)
@@ -63,11 +64,24 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
         client = session.client("cloudformation", config=QUICK)
         for name in outputs.clear_failed_creations(client, synthesis.templates):
             print(f"{name}: its first creation failed, so it is empty; it is created again", flush=True)
+        network = outputs.find_stack(client, f"{environment.prefix}-network")
+        first = network is None or network["StackStatus"] in outputs.NEVER_CREATED
+        _say(account.look(session, environment, synthesis.templates), refuse=first)
         stack = f"{environment.prefix}-database"
         if restored := source_cluster.check_origin(client, stack, synthesis.templates[stack]):
             print(restored, flush=True)
     status = cdk("deploy", "--all", "--app", str(synthesis.folder), "--require-approval", "broadening")
     return status or _missed(environment, session)
+
+
+def _say(found: Iterable[account.Found], *, refuse: bool) -> None:
+    """Print what the account has; `refuse`: raise OperateError if it lacks something."""
+    lacks = []
+    for each in found:
+        print(each.line, flush=True)
+        lacks += [each.line] if each.lacks else []
+    if refuse and lacks:
+        raise OperateError("\n".join(["the account isn't ready", *lacks]))
 
 
 def _check_not_paused(environment: Environment, session: boto3.Session) -> None:

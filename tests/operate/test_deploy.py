@@ -12,7 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 from contract.errors import CANNOT, NO
-from operate import deploy, source_cluster
+from operate import account, deploy, source_cluster
+from operate.account import Found
 from operate.errors import OperateError
 from plugins.releases.download import Digest
 from plugins.releases.lock import pin
@@ -23,6 +24,7 @@ from stacks import vpn
 from stacks.connectors import specs
 from stacks.gate.template import Finding
 from tests.operate.conftest import MOTOS_ACCOUNT
+from tests.operate.conftest import deploy as deploy_stack
 from tests.synthesis import shared_synthesis
 
 pytestmark = [pytest.mark.synth, pytest.mark.usefixtures("aws")]
@@ -130,6 +132,34 @@ def test_changes_that_the_lake_misses_are_the_status_until_a_re_snapshot(
     assert "run `./lake resnapshot -e dev -p shop`" in said
     monkeypatch.setenv("STATUS", "1")
     assert deploy.deploy(environment) == CANNOT
+
+
+@pytest.mark.usefixtures("pin_all_but")
+@pytest.mark.parametrize(("deployed", "enabled"), [(False, True), (True, True), (True, False)])
+def test_what_the_account_lacks_ends_a_first_deployment_and_is_said_in_a_later_one(
+    called: Path,
+    environment: Environment,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    deployed: bool,
+    enabled: bool,
+) -> None:
+    reviewed = SimpleNamespace(folder=Path("cdk.out"), templates={"dev-cdc-lake-database": {"Resources": {}}})
+    monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [])
+    monkeypatch.setattr(deploy, "synthesize", lambda *_arguments, **_options: reviewed)
+    found = [Found(line="vCPUs: 5", lacks=True), Found(line="elastic IPs: 5")]
+    monkeypatch.setattr(account, "look", lambda *_arguments: found)
+    monkeypatch.setattr(account, "region_enabled", lambda _environment: Found(line="region", lacks=not enabled))
+    if deployed:
+        deploy_stack("dev-cdc-lake-network")
+    if deployed and enabled:
+        assert deploy.deploy(environment) == 0
+        assert "region\nvCPUs: 5\nelastic IPs: 5\n" in capsys.readouterr().out
+    else:
+        lacks = "vCPUs: 5" if enabled else "region"
+        with pytest.raises(OperateError, match=f"^the account isn't ready\n{lacks}$"):
+            deploy.deploy(environment)
+    assert called.exists() is (deployed and enabled)
 
 
 @pytest.mark.usefixtures("pin_all_but")
