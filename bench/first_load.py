@@ -1,10 +1,14 @@
 """Measures a first load both ways, from `./lake up` to an equal comparison: `./lake dev bench first-load`.
 
+`job` is the direct way's job alone, without the services around it, and `floor` a plain script in its place
+(bench/plain_load.py): both from the start of spark-submit to its end, each table after the other.
+
 Each run has a platform and a database of its own, in a copy of this checkout, because the commands write into it. `up`
 starts all services, and they share the machine with the load. Memory is what the platform's processes hold without
 counting shared pages twice (PSS), and it excludes the source's server, which a user has already.
 """
 
+import json
 import os
 import re
 import resource
@@ -14,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,22 +26,31 @@ from typing import Annotated, Any
 
 import psutil
 import typer
+from pyarrow import parquet
 from rich.console import Console
 from rich.table import Table
 
-from bench.job import execute
+from bench.job import TIMEOUT_S, execute
+from contract.events import ADDED_TYPES
+from contract.source import CONNECTOR_ROLE
 from local.errors import PlatformError
-from local.files import BUILD
+from local.files import BUILD, write_private
 from local.platform.platform import Platform
 from local.services.postgres import temporary_postgres
+from local.services.spark import JOB, spark_submit
+from settings.job import JobPace, JobPlaces, server, table_job
+from settings.load import load_pipeline
+from spark_jobs.options import command_line, keys, properties, settings, submit
+from spark_jobs.options.jdbc_settings import DRIVER
 from spark_jobs.runtime.archive import ROOT
 
-WAYS = ("direct", "connector")
+WAYS, ALONE = ("direct", "connector"), ("job", "floor")
 NAME = "loaded"
 _PASSWORD = "First/Load/1"  # noqa: S105  (of a server that lives as long as the run)
 # Ignored by git, or not needed by any command; the jars are shared.
 _LEFT_OUT = (".git", ".venv", ".cache", "node_modules", "build", "cdk.out", "docs", "tests", "__pycache__")
 _LOOK_S = 0.5
+SHOWN = 300
 # Ten columns of mixed types; about a tenth of the names and small numbers are null.
 MAKING = """
 CREATE TABLE {table} (id bigint PRIMARY KEY, code varchar(20), name text, amount numeric(12, 2), active boolean,
@@ -53,35 +66,45 @@ ANALYZE {table}
 
 @dataclass(frozen=True)
 class Load:
-    """One run: seconds until `up` ended and until the lake was equal, s of CPU, and MB at most."""
+    """One run: seconds until `up` ended and until the lake was equal, s of CPU, and MB at most.
+
+    One of ALONE has no `up`, and isn't compared: `equal_s` is until it ended, and its memory isn't measured.
+    """
 
     way: str
     rows: int
     tables: int
-    up_s: float
     equal_s: float
     cpu_s: float
-    megabytes: float
+    up_s: float | None = None
+    megabytes: float | None = None
 
 
 def main(
     *,
     rows: Annotated[str, typer.Option(help="Rows in all, per run.")] = "100000,1000000",
     tables: Annotated[str, typer.Option(help="Over how many tables they are spread, per run.")] = "1,10",
-    ways: Annotated[str, typer.Option(help="Which ways.")] = ",".join(WAYS),
+    ways: Annotated[str, typer.Option(help="Which ways.")] = ",".join((*WAYS, *ALONE)),
     runs: Annotated[int, typer.Option(min=1, help="Runs of each, in turn.")] = 1,
 ) -> None:
     """Load, and print the figures so far after each run."""
-    console = Console(width=110)
-    found = Table("way", "rows", "tables", "up s", "equal s", "rows/s", "CPU s", "µs of CPU per row", "MB at most")
+    console, found = Console(width=110), list[Load]()
     for count in map(int, rows.split(",")):
         for spread in map(int, tables.split(",")):
             for way in ways.split(",") * runs:
-                one = measure(way, count, spread)
-                figures = (f"{one.up_s:.1f}", f"{one.equal_s:.1f}", f"{count / one.equal_s:,.0f}", f"{one.cpu_s:.0f}")
-                each = f"{one.cpu_s / count * 1e6:,.0f}"
-                found.add_row(way, f"{count:,}", str(spread), *figures, each, f"{one.megabytes:,.0f}")
-                console.print(found)
+                found.append(measure(way, count, spread))
+                console.print(shown(found))
+
+
+def shown(loads: Sequence[Load]) -> Table:
+    table = Table("way", "rows", "tables", "up s", "equal s", "rows/s", "CPU s", "µs of CPU per row", "MB at most")
+    for one in loads:
+        up_s = "" if one.up_s is None else f"{one.up_s:.1f}"
+        figures = (up_s, f"{one.equal_s:.1f}", f"{one.rows / one.equal_s:,.0f}", f"{one.cpu_s:.0f}")
+        megabytes = "" if one.megabytes is None else f"{one.megabytes:,.0f}"
+        each = f"{one.cpu_s / one.rows * 1e6:,.0f}"
+        table.add_row(one.way, f"{one.rows:,}", str(one.tables), *figures, each, megabytes)
+    return table
 
 
 def measure(way: str, rows: int, tables: int) -> Load:
@@ -93,7 +116,9 @@ def measure(way: str, rows: int, tables: int) -> Load:
             for number in range(tables):
                 execute(parameters, MAKING.format(table=f"t{number}", rows=rows // tables))
             lake = _Lake(folder / "checkout", parameters)
-            lake.describe(way)
+            lake.describe("direct" if way in ALONE else way)
+            if way in ALONE:
+                return _alone(way, rows, tables, lake, parameters)
             platform = Platform(lake.platform)
             try:
                 with _watched(platform) as peaks:
@@ -105,10 +130,42 @@ def measure(way: str, rows: int, tables: int) -> Load:
                     cpu = _children_cpu_s() - cpu + _sum(platform, lambda one: sum(one.cpu_times()[:2]))
             finally:
                 platform.remove()
-    found = [int(count.replace(",", "")) for count in re.findall(r"^\S+  equal  ([\d,]+) rows", said, re.MULTILINE)]
-    if sum(found) != rows // tables * tables or len(found) != tables:
-        raise PlatformError(f"the comparison counts {found} rows:\n{said}")
-    return Load(way, rows, tables, up_s, equal_s, cpu, max(peaks))
+    check(compared(said), rows, tables, said)
+    return Load(way, rows, tables, equal_s, cpu, up_s, max(peaks))
+
+
+def compared(said: str) -> list[int]:
+    """Return the numbers of rows that a comparison's output says are equal."""
+    return [int(count.replace(",", "")) for count in re.findall(r"^\S+  equal  ([\d,]+) rows", said, re.MULTILINE)]
+
+
+def check(found: Sequence[int], rows: int, tables: int, said: str) -> None:
+    """Raise PlatformError unless each table has been found, with all of its rows."""
+    if list(found) != [rows // tables] * tables:
+        raise PlatformError(f"{rows} rows in {tables} tables were found as {found}:\n{said}")
+
+
+def _alone(way: str, rows: int, tables: int, lake: "_Lake", database: Mapping[str, Any]) -> Load:
+    """Run the job, or the plain script, for each table. Raises PlatformError when it fails."""
+    execute(database, f"SELECT pg_create_logical_replication_slot('cdc_{NAME}', 'pgoutput')")
+    before, began = _children_cpu_s(), time.monotonic()
+    for number in range(tables):
+        arguments = lake.job_arguments(number, database)
+        if way == "floor":
+            arguments = [str(lake.plain(number, arguments, rows // tables))]
+        argv, environment = spark_submit(
+            arguments,
+            work_folder=lake.folder / BUILD.name / "work",
+            log_file=lake.folder / BUILD.name / "spark.log",
+            program=JOB if way == "job" else ROOT / "bench" / "plain_load.py",
+        )
+        done = subprocess.run(argv, env=environment, timeout=TIMEOUT_S, capture_output=True, text=True, check=False)
+        if done.returncode:
+            said = " ".join(f"{done.stdout}{done.stderr}".split())[-SHOWN:]
+            raise PlatformError(f"{way} ended with {done.returncode}: {said}")
+    equal_s, cpu_s = time.monotonic() - began, _children_cpu_s() - before
+    check([lake.stored(number) for number in range(tables)], rows, tables, f"{way} alone")
+    return Load(way, rows, tables, equal_s, cpu_s)
 
 
 class _Lake:
@@ -117,7 +174,7 @@ class _Lake:
     def __init__(self, folder: Path, database: Mapping[str, Any]) -> None:
         shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*_LEFT_OUT))
         (folder / ".cache").symlink_to(ROOT / ".cache")
-        self._folder = folder
+        self.folder = folder
         self.dsn = "postgresql://{user}@{host}:{port}/{dbname}".format_map(database)
         self.platform = folder / BUILD.name / f"platform-{NAME}"
         self._secrets = {"PGPASSWORD": database["password"], "CDC_CONNECTOR_PASSWORD": _PASSWORD}
@@ -125,7 +182,7 @@ class _Lake:
     def describe(self, way: str) -> None:
         """Write the pipeline's file and prepare the database."""
         self.run("source", "describe", NAME, "--dsn", self.dsn)
-        file = self._folder / "pipelines" / f"{NAME}.toml"
+        file = self.folder / "pipelines" / f"{NAME}.toml"
         text = file.read_text(encoding="utf-8")
         file.write_text(text.replace('first_load = "connector"', f'first_load = "{way}"'), encoding="utf-8")
         self.run("source", "prepare", NAME, "--dsn", self.dsn)
@@ -134,7 +191,7 @@ class _Lake:
         """Return the output of `./lake …`. Raises PlatformError when it fails."""
         done = subprocess.run(
             [sys.executable, "-m", "cli", *arguments],
-            cwd=self._folder,
+            cwd=self.folder,
             env={**os.environ, **self._secrets, "COLUMNS": "200"},
             capture_output=True,
             text=True,
@@ -143,6 +200,54 @@ class _Lake:
         if done.returncode:
             raise PlatformError(f"./lake {arguments[0]} ended with {done.returncode}: {done.stdout}{done.stderr}")
         return done.stdout
+
+    def job_arguments(self, number: int, database: Mapping[str, Any]) -> list[str]:
+        """Return the options of the job that reads a table, without the services: to end when it has."""
+        password = self.folder / "password"
+        write_private(password, f"{_PASSWORD}\n")
+        login = {keys.JDBC_PASSWORD_FILE: str(password)}
+        host, port, name = (str(database[key]) for key in ("host", "port", "dbname"))
+        (self.folder / BUILD.name / "landing" / f"{NAME}.public.t{number}").mkdir(parents=True, exist_ok=True)
+        places = JobPlaces(
+            landing=str(self.folder / BUILD.name / "landing"),
+            lake=str(self.folder / BUILD.name / "lake"),
+            schemas=str(self.folder / "pipelines"),
+            shared_properties=str(ROOT / "spark_jobs" / "conf" / "lean.properties"),
+            database="lake",
+            source=server(host=host, port=port, database=name, user=CONNECTOR_ROLE, password=login),
+        )
+        pipeline = load_pipeline(NAME, self.folder / "pipelines")
+        job = table_job(pipeline, pipeline.tables[number], places, JobPace())
+        return [one for one in submit.job_arguments(job) if one not in ("--enable-sync", "--continuous")]
+
+    def plain(self, number: int, arguments: Sequence[str], rows: int) -> Path:
+        """Write what the plain script needs: the job's connection and table options."""
+        given = command_line.parse(arguments)
+        pairs = properties.load(str(given.props), lambda path: Path(path).read_text(encoding="utf-8"))
+        every = properties.combine(pairs, properties.parse_overrides(given.hoodie_conf))
+        table = settings.decide(given, every, lambda _line: None).table
+        ranges = {"partitionColumn": "id", "lowerBound": "0", "upperBound": str(rows), "numPartitions": "2"}
+        login = {"url": every[keys.JDBC_URL], "user": CONNECTOR_ROLE, "password": _PASSWORD, "driver": DRIVER}
+        written = {
+            "jdbc": login | ranges | {"dbtable": f"t{number}", "fetchsize": "10000"},
+            # What each row of the lake has, too: a quarter of the script's CPU.
+            "added": {**ADDED_TYPES},
+            "options": dict(table.write_options)
+            | {
+                "hoodie.table.name": table.name,
+                "hoodie.datasource.write.operation": "bulk_insert",
+                "hoodie.datasource.write.precombine.field": table.ordering_field,
+            },
+            "table": str(given.target_base_path),
+        }
+        path = self.folder / f"plain-{number}.json"
+        write_private(path, json.dumps(written))
+        return path
+
+    def stored(self, number: int) -> int:
+        """Return the rows in a table's files."""
+        files = (self.folder / BUILD.name / "lake" / f"{NAME}_t{number}").glob("*.parquet")
+        return sum(parquet.read_metadata(file).num_rows for file in files)
 
 
 @contextmanager

@@ -103,7 +103,6 @@ def by_verb(requests: list[Request]) -> dict[str, int]:
 
 TIMEOUT_S = 600
 END_S = 60
-_LOOK_S = 0.05
 _SHOWN = 300
 
 
@@ -130,7 +129,7 @@ class RunningJob:
     def wait_for_commits(self, count: int) -> None:
         self.wait(lambda: self.commits() >= count, f"{count} commits")
 
-    def wait(self, reached: Callable[[], bool], what: str) -> None:
+    def wait(self, reached: Callable[[], bool], what: str, *, look_s: float = 0.05) -> None:
         """Wait until `reached`. Raises PlatformError if the job ends before, or after TIMEOUT_S."""
         deadline = time.monotonic() + TIMEOUT_S
         while not reached():
@@ -138,7 +137,7 @@ class RunningJob:
                 raise PlatformError(f"the job has ended before {what}: {self._last_words()}")
             if time.monotonic() > deadline:
                 raise PlatformError(f"no {what} within {TIMEOUT_S} s: {self._last_words()}")
-            time.sleep(_LOOK_S)
+            time.sleep(look_s)
 
     def megabytes(self) -> float:
         """Return the resident memory of all its processes."""
@@ -183,6 +182,13 @@ def running(
         program=program,
         java_options=java_options,
     )
+    with started(argv, environment, folder=folder) as running_job:
+        yield running_job
+
+
+@contextmanager
+def started(argv: Sequence[str], environment: Mapping[str, str], *, folder: Path) -> Iterator[RunningJob]:
+    """Run a command of spark-submit until the block ends; its output is in `folder`."""
     output = folder / "job.out"
     with output.open("wb") as out:
         process = subprocess.Popen(argv, env=environment, cwd=folder, stdout=out, stderr=subprocess.STDOUT)

@@ -1,6 +1,6 @@
 """What anyone would write in place of the job: reads JSON by a schema, keeps each key's newest event, upserts it.
 
-`bench.against_plain` runs it with spark-submit, and gives it everything as JSON.
+`bench.against_others` runs it with spark-submit, and gives it everything as JSON.
 """
 
 import json

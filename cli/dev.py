@@ -26,7 +26,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
         "Measure something.",
         (
             ("outbox", "The outbox against no, audit and row triggers, with pgbench.", "bench.outbox.command", JARS),
-            ("job", "The job's CPU against a plain script's.", "bench.against_plain", JARS),
+            ("job", "The job's CPU against HoodieStreamer's and a plain script's.", "bench.against_others", JARS),
             ("freshness", "How old changes are when the lake shows them.", "bench.freshness", JARS),
             ("requests", "What a small commit takes: requests to S3, time, CPU.", "bench.s3_requests", JARS),
             ("query", "What polls by a timestamp lose; how long full scans take.", "bench.query", JARS),

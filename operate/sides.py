@@ -17,6 +17,7 @@ import boto3
 from botocore.exceptions import ClientError
 
 from contract import rds_ca
+from contract.column_types.hashes import SALT_KEY
 from local.comparison.arrivals import LogArrivals
 from local.comparison.compare import Arrivals
 from local.comparison.describe import Compared
@@ -29,7 +30,6 @@ from operate.kafka import reader
 from operate.kafka.cluster import Cluster, of_environment
 from plugins.connector_names import sink_group
 from plugins.connector_settings import SourceSettings
-from plugins.source.source_connector import SALT_KEY
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline

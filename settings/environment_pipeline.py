@@ -173,6 +173,11 @@ class EnvironmentPipeline(Section):
         return any(table.hash for table in self.captured.tables)
 
     @property
+    def hashes_directly(self) -> bool:
+        """Whether the job has hashed columns among a captured table's first rows."""
+        return any(table.hash and table.first_load == "direct" for table in self.captured.tables)
+
+    @property
     def database_name(self) -> str:
         return (self.database and self.database.name) or self.captured.source.database
 

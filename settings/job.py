@@ -174,7 +174,8 @@ def _of_log(pipeline: Pipeline, table: CapturedTableSettings, source: Mapping[st
         found[keys.FIRST_LOAD_PUBLICATION] = pipeline.source.publication
         if any(each.first_load == "connector" for each in pipeline.tables):
             found[keys.FIRST_LOAD_AFTER] = "true"
-        found |= {keys.JDBC_LEFT_OUT: ",".join(table.leave_out)} if table.leave_out else {}
+        lists = {keys.JDBC_LEFT_OUT: table.leave_out, keys.FIRST_LOAD_HASHED: table.hash}
+        found |= {key: ",".join(columns) for key, columns in lists.items() if columns}
     asks = keys.NEW_COLUMN_TYPES in found or keys.FIRST_LOAD_SLOT in found
     name = table_text(table.schema_name, table.table_name)
     return {**found, keys.JDBC_TABLE: name, **source} if asks and source else found

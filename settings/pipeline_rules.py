@@ -87,12 +87,11 @@ def _truncate(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
 def _first_load(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
     if table.first_load == "connector":
         return
-    reasons = {
-        'only tables captured from the log (how = "log") have one': table.how != "log",
-        "hashed columns are hashed by the connector": bool(table.hash),
-    }
-    for reason in (reason for reason, holds in reasons.items() if holds):
-        yield f"{where}.first_load", f'{reason}: say first_load = "connector" for it'
+    if table.how != "log":
+        reason = 'only tables captured from the log (how = "log") have one: say first_load = "connector" for it'
+        yield f"{where}.first_load", reason
+    for name, reason in unlisted(table.captured):
+        yield f"{where}.{name}", f'{reason}, or say first_load = "connector" for it'
 
 
 def _columns(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
@@ -196,9 +195,10 @@ def _queried(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
 
 def unlisted(table: CapturedTable) -> Iterator[Problem]:
     """Yield names that the job can't take: it reads the columns to skip as a list."""
-    for column in table.leave_out:
-        if "," in column or column != column.strip():
-            yield "leave_out", f"{column!r} can't stand in a list: give a query in the table's place"
+    for name, columns in (("leave_out", table.leave_out), ("hash", table.hashed)):
+        for column in columns:
+            if "," in column or column != column.strip():
+                yield name, f"{column!r} can't stand in a list: give a query in the table's place"
 
 
 def _detection(where: str, table: CapturedTableSettings) -> Iterator[Problem]:

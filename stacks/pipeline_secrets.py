@@ -7,7 +7,7 @@ from typing import Any
 from aws_cdk import Stack
 from aws_cdk import aws_secretsmanager as secretsmanager
 
-from plugins.source.source_connector import SALT_KEY
+from contract.column_types.hashes import SALT_KEY
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from stacks.base import acknowledge, removal
@@ -42,7 +42,7 @@ def connector_secret(stack: Stack, environment: Environment, pipeline: Environme
 
 
 def hash_salt(stack: Stack, environment: Environment, pipeline: EnvironmentPipeline) -> secretsmanager.ISecret:
-    """Create the secret, JSON with SALT_KEY, which only the connector's worker reads.
+    """Create the secret, JSON with SALT_KEY, for the connector's worker and a job that reads first rows.
 
     It is kept as long as the lake's rows: another salt gives the same value another hash.
     """

@@ -13,6 +13,7 @@ import pyarrow
 from contract.column_types import canonical
 from contract.column_types.canonical import Spelling
 from contract.column_types.catalogue import Carried, LeftOut
+from contract.column_types.hashes import hash_digits
 from contract.column_types.types import carried
 from contract.events import EXACT_NUMBER, SOURCE_NAME, SPECIALS_COLUMN
 from contract.table_names import lake_name
@@ -23,9 +24,6 @@ from local.errors import PlatformError
 from local.look.lake import Lake
 from settings.pipeline import CapturedTableSettings
 
-_DIGITS = 64
-# PostgreSQL's atttypmod of a text type is its length plus this.
-_HEADER = 4
 _JSON = "io.debezium.data.Json"
 _SECONDS = "({t}::bigint / 1000000) * INTERVAL '1 second' + ({t}::bigint % 1000000) * INTERVAL '1 microsecond'"
 _is = pyarrow.types
@@ -153,7 +151,7 @@ def _column(column: Column, kind: Carried, called: str, *, hashed: bool) -> Comp
             name=column.name,
             lake_name=called,
             spelled=replace(kind, spelling=canonical.TEXT),
-            hash_digits=_hash_digits(column),
+            hash_digits=hash_digits(column.type, column.modifier),
         )
     return ComparedColumn(
         name=column.name,
@@ -163,12 +161,6 @@ def _column(column: Column, kind: Carried, called: str, *, hashed: bool) -> Comp
         any_sign=kind.lake == "string",
         tidy=_tidy(kind),
     )
-
-
-def _hash_digits(column: Column) -> int:
-    """Return to how many digits Debezium 3.7's MaskStrings cuts a hash: the column's length. It hashes only texts."""
-    limited = column.type.name in ("varchar", "bpchar") and column.modifier > _HEADER
-    return min(column.modifier - _HEADER, _DIGITS) if limited else _DIGITS
 
 
 def _value_sql(kind: Carried, type_text: str) -> str | None:

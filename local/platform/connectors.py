@@ -37,7 +37,6 @@ from spark_jobs.runtime.archive import ROOT
 
 # How long a restarted connector may still report its earlier failure.
 RESTART_S = 10
-SALT_FILE = "salt"
 # Names the tables that were added and aren't read yet.
 TO_READ = "to-read.json"
 # Names the tables that the connector failed at.
@@ -159,7 +158,7 @@ class Connectors:
 
     @property
     def salt_file(self) -> Path:
-        return self._folder / "secrets" / SALT_FILE
+        return self._services.salt_file
 
     @property
     def lost_salt(self) -> Path | None:

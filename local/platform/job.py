@@ -50,7 +50,9 @@ def places(services: Services) -> JobPlaces:
         sslmode=where.get("sslmode"),
         authority=where.get("sslrootcert"),
     )
-    return replace(PLACES, source=source)
+    hashes = any(table.hash and table.first_load == "direct" for table in services.pipeline.tables)
+    salt = {keys.FIRST_LOAD_SALT_FILE: str(services.salt_file)} if hashes else {}
+    return replace(PLACES, source=source | salt)
 
 
 def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | None = None) -> list[TableJob]:

@@ -108,6 +108,7 @@ class Services:
         self.options = options
         self.pipeline: Pipeline = load_pipeline(options.pipeline)
         self.connector_password_file = connector_file(folder / "secrets")
+        self.salt_file = folder / "secrets" / "salt"
         role, database = self.pipeline.source.role, self.pipeline.source.database
         self.postgres = Postgres(
             folder / Postgres.name,

@@ -21,6 +21,8 @@ MULTI_TABLE_JOB = JOB.with_name("multi_table_streamer.py")
 ARCHIVE = ROOT / "build" / "spark_jobs.zip"
 # More tasks than cores: two large batches have two each, and a small one's start at once (0072).
 _MANY_TABLES = {"spark.master": "local[6]", "spark.default.parallelism": "2"}
+# S3's client looks for one in every jar, twice for each list that it reads: Java's own is what it finds.
+_XML_READER = "com.sun.org.apache.xerces.internal.parsers.SAXParser"
 _LOG4J = {
     "status": "error",
     "rootLogger.level": "warn",
@@ -77,7 +79,7 @@ def job_class_path() -> str:
 
 def spark_flags() -> list[str]:
     """Return the flags for a JVM that writes Hudi tables."""
-    return [*jvm_flags(), *JOL_FLAGS]
+    return [*jvm_flags(), *JOL_FLAGS, f"-Dorg.xml.sax.driver={_XML_READER}"]
 
 
 def _settings(work_folder: Path, flags: Sequence[str], driver_memory: str) -> dict[str, str]:

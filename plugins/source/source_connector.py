@@ -22,8 +22,6 @@ _CONVERTER = "every"
 # As in SaltedTask.java; Debezium masks properties with this suffix in its log.
 SALT_PROPERTY = "hash.salt.secret"
 _HASHED = f"column.mask.hash.v2.SHA-256.with.salt.{SALT}"
-# The salt's key in its secret's JSON.
-SALT_KEY = "salt"
 # Number of the largest events Debezium keeps in memory: four fit into the local worker's 512 MB with their copies.
 QUEUED_EVENTS = 4
 

@@ -81,9 +81,9 @@ class BatchDecoder:
         self._check_fields()
         # Created with the first batch: an idle table needs none, and a stored table's columns may differ.
         self._decoder: Decoder | None = None
-        # The fields of its events in their order, as far as known, and whether all lines so far were ordinary.
+        # The fields of ordinary lines in their order, where it isn't the columns', and of the last batch of odd ones.
         self._order: tuple[str, ...] = ()
-        self._ordinary = True
+        self._seen_order: tuple[str, ...] = ()
         self._use(self._declared, encoded=encoded)
 
     @property
@@ -197,34 +197,41 @@ class BatchDecoder:
         return batch.lines().coalesce(1) if batch.is_small else batch.lines()
 
     def _decode_lines(self, batch: Batch, lines: DataFrame, failing: Reasons) -> DecodedBatch:
-        if not failing and (decoded := self._ordinary_lines(batch, lines)):
-            return decoded
-        decoded = self._summarised(batch, self._decoded(lines, self._usual_decoder(), failing))
+        decoded = self._decoded(batch, lines, self._usual_decoder(), failing)
         if not decoded.summary.unknown:
             return decoded
         try:
             unusable = self._grow(batch, decoded)
         finally:
             decoded.cached.release()
-        last = self._new_decoder(growing=False, unusable=unusable)
-        return self._summarised(batch, self._decoded(lines, last, failing))
+        return self._decoded(batch, lines, self._new_decoder(growing=False, unusable=unusable), failing)
 
-    def _ordinary_lines(self, batch: Batch, lines: DataFrame) -> DecodedBatch | None:
-        """Decode a batch whose lines are all ordinary. None if one isn't; then no later batch is tried."""
-        while self._ordinary:
-            decoded = self._summarised(batch, self._without_contained(self._usual_decoder().ordinary(lines)))
-            if not decoded.summary.bad:
-                return decoded
-            decoded.cached.release()
-            order = decode.longest_names(lines)
-            if order == self._order:
-                self._ordinary = False
-            else:
-                self._order, self._decoder = order, None
-        return None
+    def _decoded(self, batch: Batch, lines: DataFrame, decoder: Decoder, failing: Reasons) -> DecodedBatch:
+        if failing:
+            return self._summarised(batch, self._without_contained(decode.decode_lines(lines, decoder, failing)))
+        first = self._summarised(batch, self._without_contained(decoder.ordinary(lines)))
+        if not first.summary.bad:
+            return first
+        try:
+            odd = first.events.filter("reason IS NOT NULL").select(*decode.LINE_COLUMNS)
+            if decoder is self._decoder and self._learns_order(first.summary, odd):
+                return self._decoded(batch, lines, self._usual_decoder(), failing)
+            rest = self._without_contained(decoder(odd))
+            events = first.events.filter("reason IS NULL").unionByName(rest)
+            return self._summarised(batch, events.coalesce(1) if batch.is_small else events)
+        finally:
+            first.cached.release()
 
-    def _decoded(self, lines: DataFrame, decoder: Decoder, failing: Reasons) -> DataFrame:
-        return self._without_contained(decode.decode_lines(lines, decoder, failing))
+    def _learns_order(self, summary: Summary, odd: DataFrame) -> bool:
+        """Take over the order of fields that most lines have: at once, and later if two batches in a row have it."""
+        if summary.bad * 2 <= summary.events:
+            return False
+        order = decode.longest_names(odd)
+        learns = order != self._order and (not self._order or order == self._seen_order)
+        self._seen_order = order
+        if learns:
+            self._order, self._decoder = order, None
+        return learns
 
     def _without_contained(self, events: DataFrame) -> DataFrame:
         if self.snapshot is None:
@@ -305,7 +312,7 @@ class BatchDecoder:
         table = self._settings.table
         if table.append_only:
             events = row_keys.numbered(events) if isinstance(batch, LoadBatch) else row_keys.identified(events)
-        kept = cached(events)
+        kept = cached(events, small=batch.is_small)
         has_source_time = any(column.name == SOURCE_TIME_MS for column in self._columns)
         try:
             summary = summarise(
@@ -324,7 +331,7 @@ class BatchDecoder:
         self._columns = columns
         self._encoded = encoded
         self._decoder = None
-        self._order, self._ordinary = (), True
+        self._order = self._seen_order = ()
 
     def _new_decoder(self, *, growing: bool, unusable: Collection[str] = ()) -> Decoder:
         table = self._settings.table

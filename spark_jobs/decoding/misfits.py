@@ -114,15 +114,13 @@ def _where_changed(columns: Sequence[Column], labels: Sequence[str]) -> Expressi
     return F.array_compact(F.transform(wire.sent(columns), changed))
 
 
-def may_be_bad(kinds: Sequence[Sequence[Column]]) -> Expression:
-    """Check cheaply whether `bad_values` may find one."""
+def has_bad_value(kinds: Sequence[Sequence[Column]]) -> Expression:
+    """Check whether a value, except JSON text, can't be converted to its column; not even what no decimal can be."""
     found = [F.lit(False)]
     for kind in kinds:
-        if kind[0].encoding is Encoding.JSON:
-            found.append(~values.are_documents(kind))
-        elif wire.are_few(kind):
+        if wire.are_few(kind):
             found += [F.expr(f"{wire.sent_path(c)} IS NOT NULL AND {wire.stored_path(c)} IS NULL") for c in kind]
-        else:
+        elif kind[0].encoding is not Encoding.JSON:
             found.append(F.size(_unconverted(kind, [c.name for c in kind], takes_specials=False)) > 0)
     return reduce(operator.or_, found)
 

@@ -32,7 +32,7 @@ def identified(events: DataFrame) -> DataFrame:
     empty ones don't count.
     """
     position = F.col(f"row.{LSN}")
-    content = F.substring(F.sha2(F.to_json("row"), 256), 1, _HEX_DIGITS)
+    content = F.substring(F.sha2(F.to_json(F.col("row").dropFields(EVENT_ID)), 256), 1, _HEX_DIGITS)
     fits = F.col("reason").isNull() & ~F.col("blank")
     # Consecutive lines of one position: line number and place within the position grow alike.
     of_position = Window.partitionBy("origin", "block", position).orderBy("number")

@@ -74,6 +74,7 @@ _PRIMITIVES: dict[str, T.DataType] = {
 _STRING = T.StringType()
 # Types of decimals in Avro files; JSON has them as text or numbers, independent of Avro's bytes.
 _DECIMALS = ("string", "bytes", "fixed")
+_POINT_NAME = "io.debezium.data.geometry.Point"
 # Avro's logical types, with Debezium's and Connect's names for them.
 _ENCODINGS = {
     meaning: encoding
@@ -91,7 +92,7 @@ _ENCODINGS = {
         ),
         Encoding.JSON: ("io.debezium.data.Json",),
         Encoding.BITS: ("io.debezium.data.Bits",),
-        Encoding.WKB: ("io.debezium.data.geometry.Point", "io.debezium.data.geometry.Geometry"),
+        Encoding.WKB: (_POINT_NAME, "io.debezium.data.geometry.Geometry"),
         Encoding.LINE: ("io.debezium.data.geometry.Line",),
         Encoding.CIRCLE: ("io.debezium.data.geometry.Circle",),
         Encoding.PATH: (events.PATH,),
@@ -116,12 +117,12 @@ _UNDESCRIBED: dict[type[T.DataType], tuple[T.DataType, Encoding]] = {
     T.BinaryType: (_STRING, Encoding.BYTES),
     T.TimestampType: (_STRING, Encoding.ISO_TIMESTAMP),
 }
-# Types that events carry as an object.
-_WKB = T.StructField("wkb", _STRING)
-_POINT = T.StructType([T.StructField("x", T.DoubleType()), T.StructField("y", T.DoubleType())])
+# Types that events carry as an object, with all of its fields: otherwise each of its lines would be odd (decode.py).
+_WKB = [T.StructField("wkb", _STRING), T.StructField("srid", T.IntegerType())]
+_POINT = T.StructType([*(T.StructField(name, T.DoubleType()) for name in "xy"), *_WKB])
+_GEOMETRY = T.StructType([*_WKB, T.StructField("extensions", T.MapType(_STRING, _STRING))])
 _OBJECTS: dict[Encoding, T.DataType] = {
-    Encoding.WKB: T.StructType([_WKB]),
-    Encoding.PATH: T.StructType([_WKB, T.StructField("extensions", T.StructType([T.StructField("closed", _STRING)]))]),
+    **dict.fromkeys((Encoding.WKB, Encoding.PATH), _GEOMETRY),
     Encoding.LINE: T.StructType([T.StructField(name, T.DoubleType()) for name in "abc"]),
     Encoding.CIRCLE: T.StructType([T.StructField("center", _POINT), T.StructField("radius", T.DoubleType())]),
 }
@@ -236,7 +237,8 @@ def column_of(field: dict[str, Any], path: str) -> Column:
     encoding = _ENCODINGS[meaning] if meaning else Encoding.PLAIN
     stored = _STORED.get(encoding, _STRING) if meaning else wire
     length = _bits(attributes, name, path) if encoding is Encoding.BITS else 0
-    return Column(name, _OBJECTS.get(encoding, wire), stored, encoding, source, length)
+    carried = _POINT if meaning == _POINT_NAME else _OBJECTS.get(encoding, wire)
+    return Column(name, carried, stored, encoding, source, length)
 
 
 def _only_branch(declared: Any, name: str, path: str) -> dict[str, Any]:

@@ -148,22 +148,26 @@ def is_one_json_value(text: Expression) -> Expression:
     return F.coalesce(F.json_array_length(followed_by_another) == 2, F.lit(False))
 
 
-def are_documents(columns: Sequence[Column]) -> Expression:
-    """Check that each value is null, a placeholder or one JSON value, by parsing all of them together.
+def together(columns: Sequence[Column]) -> Expression:
+    """Put all JSON documents of a row into one, so that `are_documents` parses once; placeholders are null in it."""
+    parts = [F.lit("{")]
+    for name, column in zip(_names(columns), columns, strict=False):
+        value = F.expr(wire.sent_path(column))
+        document = F.coalesce(F.when(value != events.PLACEHOLDER, value), F.lit("null"))
+        parts += [F.lit(f'"{name}":'), document, F.lit(",")]
+    return F.concat(*parts, F.lit(f'"{_names(columns)[-1]}":0}}'))
+
+
+def are_documents(together: Expression, columns: Sequence[Column]) -> Expression:
+    """Check that each value is null, a placeholder or one JSON value.
 
     No value can imitate the names between them, which are random; the last one shows that none ends the object.
     """
-    names = [f"{wire.CORRUPT}{number}" for number in range(len(columns) + 1)]
-    parts = [F.lit("{")]
-    for name, column in zip(names, columns, strict=False):
-        value = F.expr(wire.sent_path(column))
-        parts += [
-            F.lit(f'"{name}":'),
-            F.coalesce(F.when(value != events.PLACEHOLDER, value), F.lit("null")),
-            F.lit(","),
-        ]
-    together = F.concat(*parts, F.lit(f'"{names[-1]}":0}}'))
-    return F.coalesce(F.json_object_keys(together) == F.array(*map(F.lit, names)), F.lit(False))
+    return F.coalesce(F.json_object_keys(together) == F.array(*map(F.lit, _names(columns))), F.lit(False))
+
+
+def _names(columns: Sequence[Column]) -> list[str]:
+    return [f"{wire.CORRUPT}{number}" for number in range(len(columns) + 1)]
 
 
 def _days(value: Expression) -> Expression:

@@ -161,13 +161,17 @@ def catalogue_settings(options: Options, properties: Mapping[str, str]) -> Catal
 class FirstLoadSettings:
     """A captured table whose rows are read from the database before its events, and the connector that sends these.
 
-    `after_snapshot`: the connector reads other tables' rows first.
+    `after_snapshot`: the connector reads other tables' rows first. `hashed`: columns that it sends as SHA-256, with the
+    salt in a file or a secret; each load reads it again.
     """
 
     jdbc: JdbcSettings
     slot: str = declare(keys.FIRST_LOAD_SLOT)
     publication: str = declare(keys.FIRST_LOAD_PUBLICATION, needed_by=keys.FIRST_LOAD_SLOT)
     after_snapshot: bool = declare(keys.FIRST_LOAD_AFTER, default=False)
+    hashed: tuple[str, ...] = declare(keys.FIRST_LOAD_HASHED, default=())
+    salt_file: str | None = declare(keys.FIRST_LOAD_SALT_FILE)
+    salt_secret: str | None = declare(keys.FIRST_LOAD_SALT_SECRET)
 
 
 def first_load_settings(options: Options, properties: Mapping[str, str]) -> FirstLoadSettings | None:

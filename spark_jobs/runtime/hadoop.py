@@ -19,8 +19,11 @@ _CHUNK = 1 << 20
 _S3 = re.compile(r"s3[an]?:")
 _S3_BUCKET = re.compile(r"s3[an]?://[^/]+")
 _LOCAL = re.compile(r"file:/+")
-# Not those of the file formats, which Spark's sources and writers use.
-_OF_PROGRAMS = r"^(yarn|mapreduce)\.(?!input|output|file)"
+# Not those of the file formats, which Spark's sources and writers use, nor what a client needs to reach HDFS.
+_OF_PROGRAMS = (
+    r"^((yarn|mapreduce)\.(?!input|output|file)|dfs\.(namenode|datanode|journalnode|qjournal|balancer|mover)\."
+    r"(?!.*(address|kerberos))|hadoop\.(http|registry|zk)\.|ha\.|ipc\.(server\.|\[))"
+)
 
 
 def local_path(qualified: str) -> str | None:
@@ -36,7 +39,7 @@ class Hadoop:
         self.configuration: Any = spark._jsc.hadoopConfiguration()
 
     def lighten(self) -> None:
-        """Drop from the configuration what no task reads: each setting's origin, and defaults of YARN and MapReduce.
+        """Drop from the configuration what no task reads: each setting's origin, and defaults of Hadoop's programs.
 
         Hudi's tasks carry it, some 1,000 settings: each is compressed separately when a task is written, and again when
         it is read. Hadoop fills it again whenever it loads another of its files.
@@ -61,9 +64,9 @@ class Hadoop:
 
     @cached_property
     def _unread(self) -> Any:
-        """Defaults that only YARN's and MapReduce's own programs read, as written in Hadoop's files."""
+        """Defaults that only Hadoop's own programs read, as its files have them; HDFS's may be missing."""
         defaults = self.jvm.org.apache.hadoop.conf.Configuration(False)
-        for file in ("yarn-default.xml", "mapred-default.xml"):
+        for file in ("core-default.xml", "hdfs-default.xml", "yarn-default.xml", "mapred-default.xml"):
             defaults.addResource(file)
         names = defaults.getValByRegex(_OF_PROGRAMS).keySet()
         assert self._contents is not None  # noqa: S101  (the caller has them)

@@ -49,23 +49,26 @@ class CachedFrame:
         self._planned.unpersist()
 
 
-def cached(planned: DataFrame) -> CachedFrame:
+def cached(planned: DataFrame, *, small: bool = False) -> CachedFrame:
     """Cache a frame, on disk too if memory is short, at its first use.
 
     `persist` alone leaves the plan unchanged: each query of a batch then analyses, compares and prints the decoding of
-    all columns again, only to find in the end that its rows are cached.
+    all columns again, only to find in the end that its rows are cached. After that first use the tasks on a `small`
+    frame don't carry what made it: in one JVM none has to compute lost rows again, as for an executor that is gone.
     """
     planned.persist()
     try:
-        return CachedFrame(with_fallback("caching", lambda: _one_node(planned), lambda: planned), planned)
+        return CachedFrame(with_fallback("caching", lambda: _one_node(planned, small), lambda: planned), planned)
     except Exception:
         planned.unpersist()
         raise
 
 
-def _one_node(planned: DataFrame) -> DataFrame:
+def _one_node(planned: DataFrame, small: bool) -> DataFrame:
     spark: Any = planned.sparkSession
     relation = planned._jdf.queryExecution().withCachedData()
+    if small and spark.sparkContext._jsc.sc().isLocal():
+        relation.cacheBuilder().cachedColumnBuffers().localCheckpoint()
     return DataFrame(spark._jvm.org.apache.spark.sql.Dataset.ofRows(spark._jsparkSession, relation), spark)
 
 

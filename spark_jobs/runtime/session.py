@@ -9,7 +9,7 @@ from typing import Any
 from pyspark import SparkConf, java_gateway
 from pyspark.sql import SparkSession
 
-_DEFAULTS = {
+DEFAULTS = {
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
     # Landing objects are small: reading many of them must not create many tasks.
@@ -24,7 +24,7 @@ _DEFAULTS = {
     "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
 }
 # Without these, values would change on their way; they can't be overridden.
-_FIXED = {
+FIXED = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "false",
     "spark.sql.caseSensitive": "true",
@@ -121,11 +121,11 @@ def start(app_name: str, master: str | None, *, fair: bool = False) -> SparkSess
     if master:
         builder = builder.master(master)
     given = SparkConf()
-    defaults = _DEFAULTS | ({"spark.scheduler.mode": "FAIR"} if fair else {})
+    defaults = DEFAULTS | ({"spark.scheduler.mode": "FAIR"} if fair else {})
     for key, value in defaults.items():
         if not given.contains(key):
             builder = builder.config(key, value)
-    for key, value in _FIXED.items():
+    for key, value in FIXED.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     for name in _USED_OFTEN:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from aws_cdk import Stack
 
+from contract.column_types.hashes import SALT_KEY
 from plugins.connector_names import GENERATION, offset_topic
 from plugins.kafka.topics import Grant, own_worker_access, sink_access, source_access
 from plugins.releases.versions import Release, load_versions
-from plugins.source.source_connector import SALT_KEY
 from plugins.workers.connect_workers import OF_SOURCES, SECRETS_PROVIDER, UTF8_ONLY, resources
 from settings.connectors import (
     root_certificate,

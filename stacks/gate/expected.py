@@ -4,19 +4,40 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from plugins.workers.connect_workers import OF_SOURCES, UTF8_ONLY, resources
+from settings.aws_offers import RELEASES
 from settings.connectors import root_certificate, sink_configuration, source_configuration, topics
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline
+from settings.environment_pipeline import EnvironmentPipeline, TableSizes
+from spark_jobs.options.submit import YarnSubmission, yarn_command
+from stacks.gate.properties import shown
 from stacks.gate.secrets import REFERENCE
-from stacks.gate.template import App, Subject
+from stacks.gate.template import App, Subject, decoded
 from stacks.monitoring.watched import watched, watches
 from stacks.monitoring.watches import EVENTS
 
 CONNECTORS = ("Custom::Connector", "Custom::KubernetesConnector")
 _REFERENCE = "<>"
+_SERVER = Path(__file__).resolve().parents[1] / "userdata" / "softether.sh"
+# CDK's script for NAT instances (ec2.NatInstanceProviderV2), and the swap of stacks/network.py.
+_NAT = """#!/bin/bash
+dd if=/dev/zero of=/swapfile bs=1M count=1024
+chmod 600 /swapfile
+mkswap /swapfile
+swapon /swapfile
+yum install iptables-services -y
+systemctl enable iptables
+systemctl start iptables
+echo "net.ipv4.ip_forward=1" > /etc/sysctl.d/custom-ip-forwarding.conf
+sudo sysctl -p /etc/sysctl.d/custom-ip-forwarding.conf
+sudo /sbin/iptables -t nat -A POSTROUTING -o $(route | awk '/^default/{print $NF}') -j MASQUERADE
+sudo /sbin/iptables -F FORWARD
+sudo service iptables save"""
+_BUCKET = re.compile(r"s3a?://([^/,\s]+)")
 _REFERENCES = re.compile(r"<[^<>]*>")
 Problem = tuple[str, str, str]
 
@@ -96,11 +117,9 @@ def connectors_configured(app: App) -> Iterator[Problem]:
             continue
         for key in sorted(planned.keys() | given.keys()):
             if not _is_planned(planned.get(key), given.get(key)):
-                yield (
-                    subject.stack,
-                    subject.id,
-                    f"connectorConfiguration/{key} is {given.get(key)}: the settings make {planned.get(key)}",
-                )
+                found = shown(key, str(given.get(key)))
+                message = f"connectorConfiguration/{key} is {found}: the settings make {planned.get(key)}"
+                yield subject.stack, subject.id, message
 
 
 def _configurations(settings: Environment, pipeline: EnvironmentPipeline) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -128,6 +147,52 @@ def plugins_ours(app: App) -> Iterator[Problem]:
                 yield subject.stack, subject.id, f"resources/{name} isn't a file of plugins/"
 
 
+def steps_ours(app: App) -> Iterator[Problem]:
+    """An EMR step must be the job's command, with files of CDK's bucket, on this app's buckets alone."""
+    settings = app.facts.settings
+    assets = f"cdk-hnb659fds-assets-{settings.account}-{settings.region}"
+    file = re.compile(rf"s3://{assets}/[0-9a-f]{{64}}[.]\w+")
+    commands = set(_commands(settings))
+    ours = {assets, *map(settings.bucket_name, ("landing", "lake", "artefacts"))}
+    for subject in app.resources("Custom::EmrStep"):
+        request = subject.opened["Request"]
+        for step in (request, *request.get("further", [])):
+            words = [file.sub(_REFERENCE, word) for word in step["arguments"]]
+            if not any(tuple(words[: len(command)]) == command for command in commands):
+                yield subject.stack, subject.id, f"{step['name']}: its command isn't the job's, as the settings make it"
+            for bucket in sorted(set(_BUCKET.findall(" ".join(step["arguments"]))) - ours):
+                yield subject.stack, subject.id, f"{step['name']}: {bucket} isn't a bucket of this app"
+
+
+def _commands(settings: Environment) -> Iterator[tuple[str, ...]]:
+    """Yield the beginning of each command that a step may have: spark-submit with its options, and the program."""
+    processing = settings.processing
+    sizes = [TableSizes(), *(pipeline.job for pipeline in settings.pipelines)]
+    sizes += [pipeline.sizes(table) for pipeline in settings.pipelines for table in pipeline.captured.tables]
+    for each in sizes:
+        submission = YarnSubmission(
+            application=_REFERENCE,
+            archive=_REFERENCE,
+            log_settings=_REFERENCE,
+            driver_memory=each.driver_memory or processing.driver_memory,
+            executor_memory=each.executor_memory or processing.executor_memory,
+            executors=each.executors or processing.executors,
+            python=RELEASES[processing.release].python,
+        )
+        yield tuple(yarn_command(submission, []))
+        yield tuple(yarn_command(replace(submission, jars=(*submission.jars, _REFERENCE)), []))
+
+
+def scripts_ours(app: App) -> Iterator[Problem]:
+    """A machine's script must be the VPN server's, filled in, or CDK's for a NAT instance."""
+    server = [re.sub(r"@[A-Z_0-9]+@", "[^']*", re.escape(line)) for line in _SERVER.read_text("utf-8").splitlines()]
+    known = re.compile("|".join([*server, *map(re.escape, _NAT.splitlines())]))
+    for subject in app.resources("AWS::EC2::Instance"):
+        for line in (decoded(subject.get("UserData")) or "?").splitlines():
+            if not known.fullmatch(line):
+                yield subject.stack, subject.id, f"UserData: {shown('line', line)} isn't in our scripts"
+
+
 def told(app: App) -> Iterator[Problem]:
     """Each alarm, event and budget must reach the topic that has the subscription."""
     topics_told = {each.target(each.get("TopicArn")) for each in app.resources("AWS::SNS::Subscription")}
@@ -147,4 +212,14 @@ def terminates_never(app: App) -> Iterator[Problem]:
             yield stack, "-", "isn't protected against its deletion: production's stacks must be"
 
 
-EXPECTED = (counted, alarms, topics_planned, connectors_configured, plugins_ours, told, terminates_never)
+EXPECTED = (
+    counted,
+    alarms,
+    topics_planned,
+    connectors_configured,
+    plugins_ours,
+    steps_ours,
+    scripts_ours,
+    told,
+    terminates_never,
+)

@@ -21,6 +21,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from stacks.gate.secrets import may_be_a_secret
 from stacks.gate.template import INTRINSICS, Subject, as_list, is_intrinsic, written
 
 ALLOWED_FILE = "stacks/gate/allowed.toml"
@@ -61,7 +62,7 @@ def _judged(subject: Subject, type_: str, path: str, value: Any) -> Iterator[str
     allowed = _allowed(type_, path)
     if allowed is not None:
         if not any(_fits(subject, kind, value) for kind in as_list(allowed)):
-            yield f"{path} is {written(value)}: it must be {_shown(allowed)}"
+            yield f"{path} is {shown(path, value)}: it must be {_shown(allowed)}"
     elif not value and any(line.startswith(f"{path}/") for line in lines(type_)):
         return
     elif value and isinstance(value, Mapping) and not is_intrinsic(value):
@@ -72,6 +73,15 @@ def _judged(subject: Subject, type_: str, path: str, value: Any) -> Iterator[str
             yield from _judged(subject, type_, f"{path}/*", inner)
     else:
         yield f"{path} isn't in {ALLOWED_FILE}: judge what it opens, then list it there, with a reason"
+
+
+def shown(path: str, value: Any) -> str:
+    """Write a value for people, unless it may be a secret's, by its name or by what is in it."""
+    text = written(value)
+    assigned = re.findall(r"([\w.-]+)[\"']?\s*[:=]", re.sub(r"arn:\S+", "", text))
+    last = path.rpartition("/")[2]
+    secret = last == "value" or any(may_be_a_secret(name, text) for name in (last, *assigned))
+    return "what isn't shown, since it may be a secret" if secret and isinstance(value, str) else text
 
 
 def step(key: str) -> str:

@@ -113,6 +113,8 @@ class Subject:
             match self.type, name:
                 case (type_, "Request") if type_.startswith("Custom::"):
                     properties[name] = json.loads(_json_text(value), strict=False)
+                case "AWS::StepFunctions::StateMachine", "DefinitionString":
+                    properties[name] = json.loads(_json_text(value))
                 case "AWS::MSK::Configuration", "ServerProperties":
                     properties[name] = _settings_of(plain_text(value))
                 case "AWS::KafkaConnect::WorkerConfiguration", "PropertiesFileContent":

@@ -98,7 +98,8 @@ def source_properties(
     """Return the properties with which the job reaches a pipeline's database; the secret holds the user."""
     outside = pipeline.database
     authority = root_certificate(environment, pipeline).get(ROOT_CERTIFICATE)
-    return server(
+    salt = {keys.FIRST_LOAD_SALT_SECRET: database.salts[pipeline.name].secret_arn} if pipeline.hashes_directly else {}
+    return salt | server(
         host=outside.host if outside else source_value(stack, environment, pipeline, "host"),
         port=outside.port if outside else POSTGRESQL,
         database=pipeline.database_name,

@@ -37,6 +37,7 @@ LOGINS = {
     False: "What the jobs log in with where they read a captured table's first rows: the connector's role, which may "
     "replicate, as the snapshot needs it.",
 }
+SALTS = "What the jobs give the database to hash columns with, as it sends them a captured table's first rows."
 
 
 class ProcessingStack(EnvironmentStack):
@@ -145,6 +146,9 @@ class ProcessingStack(EnvironmentStack):
             pipelines = [each for each in self._environment.job_connects if each.is_queried == queried]
             if arns := [self._database.connector_secrets[each.name].secret_arn for each in pipelines]:
                 roles.may_read_secrets(arns, reason=reason)
+        hashing = [each.name for each in self._environment.pipelines if each.hashes_directly]
+        if salts := [self._database.salts[name].secret_arn for name in hashing]:
+            roles.may_read_secrets(salts, reason=SALTS)
         roles.may_read(buckets("artefacts"), STOP_PREFIX)
         roles.may_write(buckets("lake"))
         roles.may_add(buckets("logs"), LOGS_PREFIX)

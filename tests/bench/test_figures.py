@@ -5,13 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from bench import first_load
 from bench import query_trial as trial
 from bench.freshness import STAGES, Arrival, Event, committed, journeys, landed, percentiles
 from bench.job import by_verb, requests_of, running
 from bench.query_trial import Load
 from bench.s3_requests import thirds
 from contract.errors import UserError
+from local.errors import PlatformError
 from local.services.postgres import ConnectionParameters
+from tests.conftest import ask, execute
 
 NAME = "cdc/demo.datalake.cdc_events/0/000000000011_1_2.json"
 
@@ -69,6 +72,42 @@ def test_requests_are_counted_by_what_they_cost() -> None:
 def test_a_run_is_cut_into_three() -> None:
     assert thirds(30) == [(0, 10), (10, 20), (20, 30)]
     assert thirds(4) == [(0, 1), (1, 2), (2, 4)]
+
+
+def test_a_first_loads_figures_are_per_row_and_those_of_a_job_alone_have_none_of_the_platform() -> None:
+    loads = [
+        first_load.Load("direct", 100_000, 10, 20.0, 34.4, 15.25, 1466.4),
+        first_load.Load("floor", 100_000, 1, 8.0, 9.0),
+    ]
+    assert list(zip(*(column.cells for column in first_load.shown(loads).columns), strict=True)) == [
+        ("direct", "100,000", "10", "15.2", "20.0", "5,000", "34", "344", "1,466"),
+        ("floor", "100,000", "1", "", "8.0", "12,500", "9", "90", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "whole"),
+    [
+        ("public.t0  equal  1,000 rows  0.7 s\n  a note\npublic.t1  equal  1,000 rows  0.8 s\n", True),
+        ("public.t0  equal  1,000 rows  0.7 s\npublic.t1  differs  1 missing  1,000 rows\n", False),
+        ("public.t0  equal  1,100 rows  0.7 s\npublic.t1  equal  900 rows  0.8 s\n", False),
+    ],
+    ids=["whole", "one differs", "as many in all"],
+)
+def test_a_first_load_counts_only_where_each_table_has_its_rows(said: str, *, whole: bool) -> None:
+    if whole:
+        first_load.check(first_load.compared(said), 2001, 2, said)
+        return
+    with pytest.raises(PlatformError, match=r"^2001 rows in 2 tables were found as \[1"):
+        first_load.check(first_load.compared(said), 2001, 2, said)
+
+
+@pytest.mark.integration
+def test_a_first_loads_rows_are_of_ten_columns_and_a_tenth_of_two_is_null(database: ConnectionParameters) -> None:
+    execute(database, first_load.MAKING.format(table="t0", rows=143))
+    counted = "SELECT count(*) || ' ' || count(name) || ' ' || count(small) || ' ' || count(DISTINCT doc) FROM t0"
+    assert ask(database, counted) == "143 130 132 143"
+    assert ask(database, "SELECT count(*) FROM information_schema.columns WHERE table_name = 't0'") == 10
 
 
 # As long as the benchmark's, which has other seeds.

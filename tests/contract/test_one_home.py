@@ -22,7 +22,7 @@ WORDS |= {*states.Word, *states.STAGES}
 SHOWN = ("local/dashboard", "stacks/monitoring")
 MEANT_OTHERWISE = {
     ("local/state/word.py", states.Word.DOWN): "the command's name",
-    ("stacks/monitoring/watches.py", states.SOURCE): "a connector's role in names of alarms",
+    ("stacks/monitoring/watched.py", states.SOURCE): "a connector's role in names of alarms",
     ("stacks/monitoring/stack.py", states.LANDING): "a bucket's name",
 }
 

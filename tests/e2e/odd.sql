@@ -53,6 +53,10 @@ INSERT INTO odd.arrays VALUES
         '{1970-01-01 00:00+00,NULL}', '{"",NULL,"so so"}', ARRAY[ROW('a "b", (c)', 1), NULL]::odd.place[], '{t,NULL}', '{"\\x00",NULL}',
         ARRAY['{"a": null}', 'null', NULL]::jsonb[], '{00000000-0000-0000-0000-000000000000,NULL}'),
     (3, '[0:2]={7,8,9}', '{}', '{NaN,Infinity,-Infinity}', '{NaN}', '{300000-01-01,infinity}', '{infinity}', NULL, NULL, NULL, NULL, NULL, NULL);
+CREATE DOMAIN odd.short AS varchar(10);
+CREATE TABLE odd.hashed (id int PRIMARY KEY, t text, v varchar(10), c char(6), mood odd.mood, short odd.short);
+INSERT INTO odd.hashed VALUES
+    (1, '', '', '', '', ''), (2, E'ä€😀\n\\', ' v ', 'c', 'it''s "great"', 's'), (3, repeat('x', 1000), NULL, NULL, NULL, NULL);
 CREATE TABLE odd.matrices (id int PRIMARY KEY, ints int[], texts text[]);
 INSERT INTO odd.matrices VALUES (1, '{1}', '{a}'), (2, '{2}', '{b}'), (3, '{{1,2},{3,4}}', '{{a,b},{c,d}}');
 CREATE TABLE odd.own_types (id int PRIMARY KEY, mood odd.mood, place odd.place);

@@ -95,9 +95,13 @@ LOADED = {keys.FIRST_LOAD_SLOT: "cdc_shop", keys.FIRST_LOAD_PUBLICATION: "cdc_sh
         ),
         ({"evolution": "guess"}, {}),
         ({"evolution": "guess", "first_load": "direct"}, {keys.JDBC_TABLE: "public.Order Lines", **LOADED, **ASKED}),
+        (
+            {"evolution": "guess", "first_load": "direct", "hash": ["note"]},
+            {keys.JDBC_TABLE: "public.Order Lines", keys.FIRST_LOAD_HASHED: "note", **LOADED, **ASKED},
+        ),
         ({"how": "outbox"}, {}),
     ],
-    ids=["asked", "asked, with a dot in its name", "guessed", "first rows", "by releases"],
+    ids=["asked", "asked, with a dot in its name", "guessed", "first rows", "hashed first rows", "by releases"],
 )
 def test_the_types_of_a_logs_new_columns_are_the_sources_and_first_rows_may_be(
     changes: dict[str, Any], expected: dict[str, str]
@@ -110,7 +114,11 @@ def test_the_types_of_a_logs_new_columns_are_the_sources_and_first_rows_may_be(
     waits = table_job(more, more.tables[0], PLACES, JobPace()).configuration.get(keys.FIRST_LOAD_AFTER)
     assert waits == ("true" if keys.FIRST_LOAD_SLOT in expected else None)
     awaited = table_job(shop, shop.tables[0], PLACES, JobPace()).configuration
-    assert awaited.keys() - layout(shop.tables[0]).keys() == expected.keys() & {keys.NEW_COLUMN_TYPES, *LOADED}
+    assert awaited.keys() - layout(shop.tables[0]).keys() == expected.keys() & {
+        keys.NEW_COLUMN_TYPES,
+        keys.FIRST_LOAD_HASHED,
+        *LOADED,
+    }
 
 
 def test_the_orders_job_reads_and_writes_where_it_always_did() -> None:

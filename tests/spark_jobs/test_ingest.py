@@ -175,6 +175,25 @@ def test_a_value_that_decoding_fails_at_is_set_aside_alone(lake: Lake, others: i
     assert (lake.commits(), len(lake.quarantined())) == (2, 1)
 
 
+def test_odd_lines_alone_are_inspected_in_each_batch(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    inspected, inspects = list[int](), Decoder.__call__
+
+    def counting(decoder: Decoder, lines: DataFrame) -> DataFrame:
+        inspected.append(lines.count())
+        return inspects(decoder, lines)
+
+    monkeypatch.setattr(Decoder, "__call__", counting)
+    job = lake.job()
+    for at in (10, 20, 30):
+        spaced, bad = json.dumps(event(4, at)), event(5, at, customer_id=7)
+        lake.land(*(event(key, at) for key in (1, 2, 3)), spaced, bad)
+        report = job.run_batch()
+        assert report
+        assert (report.upserts, report.quarantined) == (4, 1)
+        assert lake.lsns() == dict.fromkeys((1, 2, 3, 4), at)
+    assert inspected == [2, 2, 2]
+
+
 @pytest.mark.long
 @pytest.mark.usefixtures("odd_day")
 def test_more_failing_values_than_are_odd_stop_the_table_as_before(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

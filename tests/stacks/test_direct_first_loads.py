@@ -23,10 +23,10 @@ CLIENTS = {"EMR primary node", "EMR core nodes"}
 
 @pytest.fixture(scope="module")
 def on_its_own(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    """dev on EKS with `shop`, in dev's own cluster, and nothing that is queried."""
+    """dev on EKS with `shop`, in dev's own cluster, with a hashed column, and nothing that is queried."""
     folder = tmp_path_factory.mktemp("direct")
     environments, pipelines = on_eks(folder, "dev"), copied_pipelines(folder)
-    write_pipeline(pipelines, "shop", ["orders"], table=DIRECT)
+    write_pipeline(pipelines, "shop", ["orders"], table=f'{DIRECT}\nhash = ["name"]')
     job = ("[pipelines.job]", 'read_again = "2026-11-27"')
     add_to(environments, "shop", "[pipelines.source]", "workers = 2", "[pipelines.sink]", "workers = 2", *job)
     return synthesized(load("dev", environments, pipelines), folder / "cdk.out", nag=False, pipelines=pipelines)
@@ -56,6 +56,8 @@ def test_only_the_applications_that_read_first_rows_know_their_database(
         assert given["hoodie.streamer.jdbc.url"] == f"jdbc:postgresql://{place}"
         assert given["hoodie.streamer.jdbc.password.secret"] == (f"{SECRETS}crm/connector-AbCdEf" if crm else LATER)
         assert "hoodie.streamer.jdbc.ca.file" in given
+        salt = None if name == "many" else LATER
+        assert given.get("hoodie.streamer.first.load.salt.secret") == salt
         assert ("--source-class", "org.apache.hudi.utilities.sources.JsonDFSSource") in pairwise(found[step])
 
 
@@ -84,8 +86,9 @@ def test_the_review_shows_who_reaches_the_database_and_reads_the_secret(on_its_o
     ways = {way.source: way.why for way in shown.network.ways_in if way.target == database}
     assert ways.keys() >= CLIENTS
     assert ways["EMR core nodes"] == ("PostgreSQL from the streaming job",)
-    [secret] = [each for each in shown.secrets if each.name == "database/ShopConnectorSecret"]
-    assert "processing/Roles/Nodes" in secret.readers
+    secrets = {each.name: each.readers for each in shown.secrets}
+    for name in ("ShopConnectorSecret", "ShopHashSalt"):
+        assert "processing/Roles/Nodes" in secrets[f"database/{name}"]
 
 
 def dependencies(found: Synthesized, stack: str) -> Any:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from contract.column_types.hashes import SALT_KEY
 from plugins.connector_settings import SALT
 from plugins.kafka.topics import sink_access, source_access
-from plugins.source.source_connector import SALT_KEY, SALT_PROPERTY
+from plugins.source.source_connector import SALT_PROPERTY
 from plugins.workers.connect_workers import EVERY_VALUE, IS_TRUNCATE, SALTED_CONNECTOR, SALTED_TASK, resources
 from settings.connectors import sink_settings, source_settings
 from stacks.gate.template import plain_text, request_of

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -109,8 +109,12 @@ def _root(text: str, path: str) -> dict[str, str]:
 def _credentials(server: Server, read_text: ReadText) -> tuple[str | None, str | None]:
     given = server.password
     if given.secret is not None:
-        user, password = _of_secret(given.secret)
-        return server.user or user, password
+        found = of_secret(given.secret)
+        if isinstance(found, str):
+            return server.user, found
+        if "password" not in found:
+            raise SettingsError(f"{keys.JDBC_PASSWORD_SECRET}={given.secret}: the secret has no `password`")
+        return server.user or found.get("username"), str(found["password"])
     if given.file is not None:
         return server.user, read_text(given.file).rstrip("\r\n")
     if given.variable is None:
@@ -120,22 +124,19 @@ def _credentials(server: Server, read_text: ReadText) -> tuple[str | None, str |
     return server.user, os.environ[given.variable]
 
 
-def _of_secret(name: str) -> tuple[str | None, str]:
+def of_secret(name: str) -> str | dict[str, Any]:
+    """Return a secret of Secrets Manager: the object in its JSON, or else its text."""
     # An ARN contains its region.
     region: dict[str, Any] = {"region_name": name.split(":")[3]} if name.startswith("arn:") else {}
     try:
         client = aws.client("secretsmanager", **region)
     except ModuleNotFoundError as error:
-        raise SettingsError(f"{keys.JDBC_PASSWORD_SECRET}={name}: boto3 is missing") from error
+        raise SettingsError(f"the secret {name} can't be read: boto3 is missing") from error
     text = str(client.get_secret_value(SecretId=name)["SecretString"])
     found = None
     with contextlib.suppress(ValueError):
         found = json.loads(text)
-    if not isinstance(found, Mapping):
-        return None, text
-    if "password" not in found:
-        raise SettingsError(f"{keys.JDBC_PASSWORD_SECRET}={name}: the secret has no `password`")
-    return found.get("username"), str(found["password"])
+    return found if isinstance(found, dict) else text
 
 
 # Waiting for a lock queued behind DDL would block other sessions; the next look retries.

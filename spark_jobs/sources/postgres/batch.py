@@ -257,10 +257,14 @@ class RelationBatch(Batch):
         """The statements that a reader's transaction begins with."""
         return self.look.beginning(self.look.export())
 
+    @property
+    def _reader_properties(self) -> dict[str, str]:
+        return self.database.reader_properties()
+
     def _read(self, queries: Sequence[str]) -> DataFrame:
         """Read the results of queries together, through connections that see the look's snapshot."""
         reader = self.spark.read.format("jdbc").options(
-            **self.database.reader_properties(),
+            **self._reader_properties,
             url=self.database.url,
             driver=DRIVER,
             fetchsize=str(self.relation.settings.fetch_size),

@@ -12,11 +12,13 @@ from pyspark.sql import functions as F
 from contract.events import LSN, READ, SOURCE_TIME_MS
 from spark_jobs.errors import Log
 from spark_jobs.options.jdbc_settings import FirstLoadSettings
+from spark_jobs.runtime.hadoop import read_text
 from spark_jobs.sources.batches import SMALL_BYTES
 from spark_jobs.sources.postgres.access import Database, Look
 from spark_jobs.sources.postgres.batch import RelationBatch
 from spark_jobs.sources.postgres.control import IDENTITIES, described, read_control
 from spark_jobs.sources.postgres.event_sql import literal, quoted
+from spark_jobs.sources.postgres.hashing import Hashing, hashing
 from spark_jobs.sources.postgres.relation import ALL, Relation
 from spark_jobs.sources.postgres.snapshot import Snapshot, snapshot_look
 
@@ -90,6 +92,7 @@ class LoadBatch(RelationBatch):
     sources: Sequence[str]
     start: str
     unchanged: str
+    hashing: Hashing
 
     @property
     def is_small(self) -> bool:
@@ -113,6 +116,11 @@ class LoadBatch(RelationBatch):
         # numbered: a part that Spark reads again, after an executor was lost, has to come in the same order.
         settings = "SET LOCAL row_security = on; SET LOCAL synchronize_seqscans = off"
         return f"{super()._reader_start}; {settings}; {self.unchanged}"
+
+    @property
+    def _reader_properties(self) -> dict[str, str]:
+        given = super()._reader_properties
+        return {**given, **self.hashing.properties(given.get("options", ""))}
 
     def _has(self, condition: str) -> bool:
         """Ask on another connection: the look would keep its lock on the table until the commit."""
@@ -185,6 +193,7 @@ class FirstLoad:
         if not self._is_past_snapshot():
             self._say(f"waits until the connector of slot {settings.slot} has read its tables, and stored where it is")
             return None
+        hashes = hashing(settings, lambda path: read_text(path, self._spark))
         table = f"{quoted(jdbc.schema)}.{quoted(jdbc.table)}"
         files = _FILES.format(name=literal(table))
         holders, before = self._holders(), self._asked(files)
@@ -208,14 +217,15 @@ class FirstLoad:
             spark=self._spark,
             database=self._database,
             look=look,
-            relation=relation,
+            relation=hashes.hashed(relation),
             condition=ALL,
             parts=[condition for _, condition in parts],
-            sources=[source for source, _ in parts],
+            sources=[hashes.source(source, relation.columns) for source, _ in parts],
             count=max(rows, int(size > 0)),
             size=size,
             snapshot=snapshot,
             start=start,
+            hashing=hashes,
             unchanged=f"SELECT FROM {table} LIMIT 0; DO {literal(check)}",
         )
 

@@ -148,17 +148,19 @@ def test_what_a_repair_brings_to_the_lake_is_compared_too(database: ConnectionPa
 @pytest.mark.integration
 def test_hashes_are_cut_to_their_columns_as_debezium_does(database: ConnectionParameters, tmp_path: Path) -> None:
     """Seen with Debezium 3.7.0's MaskStrings: a varchar(10)'s hash has ten digits, and a number stays one."""
-    columns = "id int, short varchar(10), padded char(6), free text, number int"
-    execute(database, f"CREATE TABLE h ({columns}); INSERT INTO h VALUES (1, 'abc', 'ab', 'äb€', 7)")
+    columns = "id int, short varchar(10), domain brief, padded char(6), free text, number int"
+    execute(database, f"CREATE DOMAIN brief AS varchar(10); CREATE TABLE h ({columns})")
+    execute(database, "INSERT INTO h VALUES (1, 'abc', 'abc', 'ab', 'äb€', 7)")
     salt = "0123456789abcdef"
     rows = {
         "id": ints(1),
         "short": ["ac3897f0ee"],
+        "domain": ["ac3897f0ee"],
         "padded": [hashlib.sha256(f"{salt}ab    ".encode()).hexdigest()[:6]],
         "free": ["6f415f28f9f4497d5458c594dc45334f328dac0d91df7ba7c564cc3790938b10"],
         "number": ints(7),
     }
-    hashed = ["short", "padded", "free", "number"]
+    hashed = ["short", "domain", "padded", "free", "number"]
     table = entry(ArrowLake(now=[pyarrow.table(rows)]), tmp_path, source="public.h", hash=hashed)
     found = compare_entry(database, table, salt=salt)
     assert found.equal, found

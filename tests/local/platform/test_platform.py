@@ -487,10 +487,17 @@ def test_another_data_set_than_was_loaded_is_refused_and_everything_runs_on(plat
     assert pids(platform) == before, "an up again changes nothing"
 
 
+def state(pid: int, thread: int) -> str:
+    """A thread's state, as in proc(5): T is stopped."""
+    return Path(f"/proc/{pid}/task/{thread}/stat").read_text().rpartition(")")[2].split()[0]
+
+
 def test_a_service_that_hangs_is_named_and_status_still_ends(platform: Platform) -> None:
     pid = platform.pid("s3")
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)
+    # Its threads may answer until each has stopped.
+    wait_until(lambda: all(state(pid, thread.id) == "T" for thread in psutil.Process(pid).threads()))
     try:
         status = Collector(platform).look()
     finally:

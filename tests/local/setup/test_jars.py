@@ -69,6 +69,8 @@ def test_what_only_some_need_is_brought_when_it_is_asked_for(registry: dict[str,
     fetch()
     with pytest.raises(jars.JarsError, match=r"run `\./lake dev test trino`"):
         jars.jar_folder("trino")
+    with pytest.raises(jars.JarsError, match=r"run `\./lake dev bench job`"):
+        jars.jar_folder("hoodie-streamer")
     assert fetch("trino")[0] == 0
     assert jars.jar_folder("trino").is_dir()
     assert registry["downloads"] == 2
@@ -111,7 +113,7 @@ def test_the_lock_names_every_declared_set() -> None:
     text = jars.JARS_LOCK.read_text()
     locked = json.loads(text)
     assert jars.lock_text(locked) == text
-    assert set(locked) == {"kafka", "s3proxy", "spark", "debezium", "postgresql", "trino", "yarn"}
+    assert set(locked) == {"kafka", "s3proxy", "spark", "debezium", "postgresql", "trino", "yarn", "hoodie-streamer"}
     for files in locked.values():
         assert all(len(entry["sha256"]) == 64 and entry["size"] > 0 for entry in files.values())
         assert all(entry["coordinate"].count(":") in (2, 3, 4) for entry in files.values())

@@ -1,6 +1,8 @@
 """The session and the job's query plans save work, and where Spark's internal API differs, the rows are the same."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -8,7 +10,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.runtime import query_plans, session
+from spark_jobs.runtime import hadoop, query_plans, session
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.runtime.query_plans import ReusedPlan, cached, with_fallback
 from spark_jobs.runtime.session import CodegenSwitch
@@ -31,8 +33,10 @@ def test_a_class_that_is_used_often_is_looked_up_once(spark: SparkSession) -> No
 
 @pytest.mark.integration
 def test_tasks_carry_settings_without_origins_and_what_only_programs_read(spark: SparkSession) -> None:
-    hadoop = Hadoop(spark)
-    configuration = hadoop.jvm.org.apache.hadoop.conf.Configuration(hadoop.configuration)
+    given_to_tasks = Hadoop(spark)
+    jvm = given_to_tasks.jvm
+    configuration = jvm.org.apache.hadoop.conf.Configuration(given_to_tasks.configuration)
+    configuration.addResource("core-default.xml")
     configuration.addResource("yarn-default.xml")  # whether or not an earlier test has made it light
     configuration.addResource("mapred-default.xml")
     key = "fs.s3a.bucket.any.endpoint"
@@ -41,25 +45,41 @@ def test_tasks_carry_settings_without_origins_and_what_only_programs_read(spark:
         configuration.set(name, value)
     before = dict(configuration.getValByRegex("."))
     assert configuration.getPropertySources(key) is not None
-    hadoop.configuration = configuration
-    hadoop.lighten()
+    given_to_tasks.configuration = configuration
+    given_to_tasks.lighten()
     left = dict(configuration.getValByRegex("."))
     gone = before.keys() - left.keys()
     assert len(gone) > 500
-    assert {name.partition(".")[0] for name in gone} == {"yarn", "mapreduce"}
+    assert {name.partition(".")[0] for name in gone} == {"yarn", "mapreduce", "hadoop", "ha", "ipc"}
     assert left == {name: value for name, value in before.items() if name not in gone}
     assert given.items() <= left.items()
     assert {"mapreduce.input.fileinputformat.split.minsize", "mapreduce.output.fileoutputformat.compress"} <= set(left)
     assert [configuration.getPropertySources(name) for name in (key, "io.file.buffer.size")] == [None, None]
     # S3A names a bucket's own setting as the source when it copies it.
-    of_bucket = hadoop.jvm.org.apache.hadoop.fs.s3a.S3AUtils.propagateBucketOptions(configuration, "any")
+    of_bucket = jvm.org.apache.hadoop.fs.s3a.S3AUtils.propagateBucketOptions(configuration, "any")
     assert of_bucket.get("fs.s3a.endpoint") == "of one bucket"
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("dfs.namenode.handler.count", False),
+        ("dfs.namenode.rpc-address", True),
+        ("dfs.datanode.kerberos.principal", True),
+        ("dfs.client.read.shortcircuit", True),
+        ("dfs.blocksize", True),
+        ("ipc.client.connect.timeout", True),
+        ("hadoop.security.authentication", True),
+    ],
+)
+def test_a_setting_that_a_client_of_hdfs_reads_stays(name: str, read: bool) -> None:
+    assert (re.search(hadoop._OF_PROGRAMS, name) is None) is read
 
 
 @pytest.mark.integration
 def test_a_session_of_one_table_has_the_fixed_settings_and_compiles_by_itself(spark: SparkSession) -> None:
     own = spark.newSession()
-    assert {key: own.conf.get(key) for key in session._FIXED} == session._FIXED
+    assert {key: own.conf.get(key) for key in session.FIXED} == session.FIXED
     assert own.conf.get("spark.sql.shuffle.partitions") == "2"
     compiling = CodegenSwitch(own)
     with compiling.unless(small=True):
@@ -151,6 +171,20 @@ def test_what_is_asked_of_a_cached_frame_is_planned_without_what_made_it(spark: 
     assert stored(spark) == before
 
 
+@pytest.mark.integration
+@pytest.mark.parametrize("small", [False, True])
+def test_only_tasks_on_a_large_cached_frame_carry_what_made_it(spark: SparkSession, small: bool) -> None:
+    kept = cached(spark.range(5).select((F.col("id") * 2).alias("double")), small=small)
+    assert kept.frame.count() == 5
+    jvm: Any = spark._jvm
+    rows: Any = kept.frame._jdf.queryExecution().analyzed().cacheBuilder().cachedColumnBuffers()
+    assert ("ParallelCollectionRDD" not in str(rows.toDebugString())) is small
+    jvm.org.apache.spark.SparkEnv.get().blockManager().removeRdd(rows.id())
+    with pytest.raises(Py4JJavaError, match="Checkpoint block") if small else nullcontext():
+        assert kept.frame.count() == 5
+    kept.release()
+
+
 @pytest.fixture(autouse=True)
 def _nothing_is_strange(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(query_plans, "_strange", set())
@@ -181,7 +215,7 @@ def test_what_fails_in_java_is_raised(spark: SparkSession) -> None:
 def test_another_spark_gives_the_same_rows(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     ask = query_plans.ReusedPlan(lambda frame: frame.select((F.col("id") * 2).alias("two")))
     monkeypatch.setattr(query_plans, "_of_rows", lambda _spark, rows, _columns: rows.noSuchMethod())
-    monkeypatch.setattr(query_plans, "_one_node", lambda made: made._jdf.noSuchMethod())
+    monkeypatch.setattr(query_plans, "_one_node", lambda made, _small: made._jdf.noSuchMethod())
     kept = query_plans.cached(ask(spark.range(1, 4)))
     assert [row["two"] for row in kept.frame.collect()] == [2, 4, 6]
     assert query_plans._strange == {"planning", "caching"}

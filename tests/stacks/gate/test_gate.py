@@ -37,6 +37,7 @@ def test_a_dangerous_change_is_refused(
 ) -> None:
     found = [finding.message for finding in errors(request.getfixturevalue(environment), mutate)]
     assert [message for message in found if message.startswith(line)], found
+    assert "hunter2" not in "".join(found), "a secret is shown to nobody"
 
 
 # Of environments that the tests don't synthesize: restored ones, and what no environment has yet.

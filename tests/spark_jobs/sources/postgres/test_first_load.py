@@ -1,5 +1,6 @@
 """A captured table's rows come from the database at first, and its events go on from there: nothing is lost."""
 
+import hashlib
 import itertools
 import re
 import time
@@ -7,17 +8,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest.mock import Mock
 
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from contract.column_types.catalogue import ColumnType
 from contract.events import ADDED_TYPES, PLACEHOLDER
 from local.services.postgres import ConnectionParameters
+from spark_jobs.errors import SettingsError
 from spark_jobs.ingest import Ingest
 from spark_jobs.options import keys
 from spark_jobs.runtime import row_progress
-from spark_jobs.sources.postgres import first_load
+from spark_jobs.sources.postgres import first_load, hashing
+from spark_jobs.sources.postgres.event_sql import SourceColumn
 from spark_jobs.sources.postgres.snapshot import snapshot_look
 from tests import cases
 from tests.conftest import ask, execute
@@ -386,6 +391,77 @@ def test_a_table_without_a_key_gets_each_row_and_then_each_event_once(
     rows = loaded.spark.read.format("hudi").load(str(loaded.table_path))
     assert (rows.count(), rows.filter("large = 'same'").count(), rows.filter("v = -1").count()) == (before + 3, 3, 1)
     assert rows.select("_hoodie_record_key").distinct().count() == before + 3
+
+
+SALT = "0123456789'$abcdef"
+HASHED = "mail,code,brief,padded,mood"
+COLUMNS = [SourceColumn(name=name, type=ColumnType(name=kind)) for name, kind in (("v", "int4"), ("large", "text"))]
+
+
+def as_hashed(text: str | None, digits: int = 64) -> str | None:
+    return None if text is None else hashlib.sha256(f"{SALT}{text}".encode()).hexdigest()[:digits]
+
+
+@pytest.mark.parametrize("last", [21, 1500])
+def test_columns_are_hashed_as_the_connector_does_and_the_salt_is_shown_nowhere(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, postgres_log: Path, last: int
+) -> None:
+    monkeypatch.setattr(first_load, "_BYTES_PER_PART", 64 << 10)
+    salt = loaded.folder / "salt"
+    salt.write_text(f"{SALT}\n")
+    loaded.extra = {keys.FIRST_LOAD_HASHED: HASHED, keys.FIRST_LOAD_SALT_FILE: str(salt)}
+    loaded.fields = {**W, **dict.fromkeys(HASHED.split(","), "string")}
+    loaded.execute(
+        MANY.format("w", 21, last),
+        "CREATE TYPE mood AS ENUM ('', 'so so')",
+        "CREATE DOMAIN brief AS varchar(10)",
+        "ALTER TABLE w ADD mail text, ADD code varchar(10), ADD brief brief, ADD padded char(6), ADD mood mood",
+        "UPDATE w SET mail = 'ä@b' || id, code = 'c', brief = 'd', padded = 'ab', mood = '' WHERE id > 1; ANALYZE w",
+        f"UPDATE w SET mail = '{PLACEHOLDER}' WHERE id = 2",
+        "ALTER SYSTEM SET log_statement = 'all'; ",
+        "ALTER SYSTEM SET log_min_messages = 'debug5'; ",
+        "SELECT pg_reload_conf()",
+    )
+    batch = loaded.job()._next_batch()
+    assert isinstance(batch, first_load.LoadBatch)
+    [report] = loaded.run()
+    loaded.arguments = AGAIN
+    [again] = loaded.run()
+    assert (report.upserts, again.upserts, again.deletes) == (last, 0, 0)
+    loaded.execute("ALTER SYSTEM RESET ALL; ", "SELECT pg_reload_conf()")
+    rows = {row["id"]: tuple(row[name] for name in HASHED.split(",")) for row in loaded.stored()}
+    others = (as_hashed("c", 10), as_hashed("d", 10), as_hashed("ab    ", 6), as_hashed(""))
+    assert len(rows) == last
+    assert rows.pop(1) == (None,) * 5
+    assert rows.pop(2) == (as_hashed(PLACEHOLDER), *others)
+    assert rows == {key: (as_hashed(f"ä@b{key}"), *others) for key in rows}
+    plan: Any = batch.lines()._jdf
+    for shown in (postgres_log.read_text(), plan.queryExecution().toString()):
+        assert "current_setting('cdc_lake.salt')" in shown
+        assert SALT not in shown + repr(batch)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"hashed": ("large",)}, f"say {keys.FIRST_LOAD_SALT_FILE} or {keys.FIRST_LOAD_SALT_SECRET}"),
+        ({"hashed": ("large",), "salt_secret": "erp"}, "the salt must be 16 ASCII characters or more, .*: erp"),
+        ({"hashed": ("large",), "salt_file": "short"}, ": short"),
+        ({"hashed": ("large",), "salt_file": "two words"}, ": two words"),
+        ({"hashed": ("v",), "salt_file": "salt"}, r"public\.w has no text v"),
+        ({"hashed": ("gone",), "salt_file": "salt"}, r"public\.w has no text gone"),
+    ],
+)
+def test_what_cannot_be_hashed_is_refused_in_one_line(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], said: str
+) -> None:
+    monkeypatch.setattr(hashing, "of_secret", {"erp": {"another": SALT}}.__getitem__)
+    texts = {"salt": SALT, "short": "0123456789", "two words": "0123456789 abcdef"}
+    settings, relation = loaded.settings().first_load, Mock(settings=Mock(), columns=COLUMNS)
+    relation.settings.name = "public.w"
+    assert settings is not None
+    with pytest.raises(SettingsError, match=said):
+        hashing.hashing(replace(settings, **given), texts.__getitem__).hashed(relation)
 
 
 @pytest.mark.parametrize(
