@@ -129,7 +129,7 @@ def _own(environment: Environment, resource: Mapping[str, Any]) -> bool:
 
 def _within(session: boto3.Session, code: str, what: str, needs: int, others: int) -> Found:
     """Compare with EC2's quota: the account's own, else AWS's default."""
-    quotas: Any = session.client("service-quotas", config=QUICK)  # type: ignore[call-overload]
+    quotas: Any = session.client("service-quotas", config=QUICK)
     asked = {"ServiceCode": "ec2", "QuotaCode": code}
     try:
         quota = quotas.get_service_quota(**asked)["Quota"]["Value"]
@@ -145,7 +145,7 @@ def _within(session: boto3.Session, code: str, what: str, needs: int, others: in
 
 def _spot_role(session: boto3.Session) -> Found:
     """Spot instances fail without it. AWS's services create their other roles themselves."""
-    iam: Any = session.client("iam", config=QUICK)  # type: ignore[call-overload]
+    iam: Any = session.client("iam", config=QUICK)
     try:
         iam.get_role(RoleName=_SPOT_ROLE)
     except iam.exceptions.NoSuchEntityException:
@@ -163,7 +163,7 @@ def _spot_role(session: boto3.Session) -> Found:
 def _quicksight(session: boto3.Session, environment: Environment, principal: str) -> Found:
     # The subscription is asked for where its users are.
     region = principal.split(":")[3]
-    quicksight: Any = session.client("quicksight", region_name=region, config=QUICK)  # type: ignore[call-overload]
+    quicksight: Any = session.client("quicksight", region_name=region, config=QUICK)
     try:
         info = quicksight.describe_account_subscription(AwsAccountId=environment.account)["AccountInfo"]
         status = info.get("AccountSubscriptionStatus", "unknown")

@@ -48,7 +48,8 @@ def _template(stack: str) -> Mapping[str, Any]:
         raise
     # botocore parses JSON; a stack whose first change set waits has no text.
     found: Any = body["TemplateBody"] or {}
-    return json.loads(found) if isinstance(found, str) else found
+    template: Mapping[str, Any] = json.loads(found) if isinstance(found, str) else found
+    return template
 
 
 on_event, is_complete = Handler(start=start, settle=lambda _event: Done()).functions

@@ -101,6 +101,7 @@ class Cloud:
     cdk_status: dict[str, int] = field(default_factory=dict)
     faults: dict[str, list[BaseException]] = field(default_factory=dict)
     broken_off_after: int | None = None
+    may_resume: bool = False
     log: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     now: datetime = EPOCH
@@ -193,6 +194,7 @@ class Cloud:
         self._do("deploy all")
         if status := self.cdk_status.get("all", 0):
             return status
+        assert self.may_resume or not self.paused, "the guard refuses that"
         assert self.database == "available", "connectors need their database"
         assert self.paused.get("processing") is not Paused.ALL or not self.clusters, "two jobs of one table"
         self.paused.clear()
