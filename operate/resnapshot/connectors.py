@@ -39,6 +39,7 @@ PATIENT = outputs.QUICK.merge(Config(retries={"mode": "standard", "total_max_att
 # For calls that change something: repeated after a lost answer, one would meet what it has begun itself.
 ONCE = outputs.QUICK.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
 UPDATE, RESTART = "UPDATE_CONNECTOR_CONFIGURATION", "RESTART_CONNECTOR"
+CALL_ERRORS = (ClientError, HTTPClientError, AWSConnectionError)
 _TOO_MANY, _SERVER_ERROR = 429, 500
 
 
@@ -211,7 +212,7 @@ class MskConnector(_Connector):
         while True:
             try:
                 return str(change()["connectorOperationArn"])
-            except (ClientError, HTTPClientError, AWSConnectionError) as error:
+            except CALL_ERRORS as error:
                 # After a lost answer, a refusal may be of what has begun, though no list shows it yet.
                 lost = lost or _may_pass(error)
                 if not lost or time.monotonic() > deadline:
@@ -226,14 +227,21 @@ class MskConnector(_Connector):
         return {each["connectorOperationArn"] for each in every if each["connectorOperationType"] == kind}
 
     def _settled(self) -> Mapping[str, Any]:
-        deadline = time.monotonic() + UPDATE_S
-        while (found := self._describe())["connectorState"] not in SETTLED:
+        """Wait until no operation is under way; also while AWS throttles or is out of reach. Raises PlatformError."""
+        deadline, state = time.monotonic() + UPDATE_S, ""
+        while True:
+            try:
+                found = self._describe()
+            except CALL_ERRORS as error:
+                if not _may_pass(error) or time.monotonic() > deadline:
+                    raise
+            else:
+                state = found["connectorState"]
+                if state in SETTLED:
+                    return found
             if time.monotonic() > deadline:
-                raise PlatformError(
-                    f"the source connector is {found['connectorState']} for {UPDATE_S / 60:.0f} minutes"
-                )
+                raise PlatformError(f"the source connector is {state} for {UPDATE_S / 60:.0f} minutes")
             self.pause(MSK_LOOK_S)
-        return found
 
     def _describe(self) -> Mapping[str, Any]:
         return self.client.describe_connector(connectorArn=self.arn)

@@ -133,6 +133,19 @@ def test_a_change_whose_answer_is_lost_is_looked_for_before_it_is_sent_again(
     assert len(connect.operations) == 1
 
 
+def test_while_an_update_takes_half_an_hour_aws_may_throttle_or_be_out_of_reach(
+    connect: KafkaConnect, connector: MskConnector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect.faults["DescribeConnector"] = [UNSENT, *["TooManyRequestsException"] * 20]
+    connector.follow_slot()
+    assert configurations(connect) == ["trust_slot"]
+    connect.faults["DescribeConnector"] = ["TooManyRequestsException"] * 9_999
+    clock = iter(range(0, 99_999, 10))
+    monkeypatch.setattr("operate.resnapshot.connectors.time.monotonic", lambda: next(clock))
+    with pytest.raises(ClientError, match="TooManyRequestsException"):
+        connector.settle()
+
+
 def test_a_refused_change_is_not_sent_again(connect: KafkaConnect, connector: MskConnector) -> None:
     connect.faults["UpdateConnector"] = ["BadRequestException"]
     with pytest.raises(ClientError, match="BadRequestException"):
