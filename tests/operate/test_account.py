@@ -1,6 +1,7 @@
 """What the account needs before a first deployment: from the committed templates, against botocore's models."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ from settings.load import load
 from stacks.gate.facts import Facts
 from stacks.gate.template import App
 from tests.operate.conftest import REGION
+from tests.stacks.environments import environment_on_eks
 
 # Instances of DescribeInstanceTypes: what each has.
 VCPUS = {"m5.xlarge": 4, "m5.large": 2, "r5.xlarge": 4, "t3.nano": 2, "t3.small": 2, "t4g.nano": 2}
@@ -75,7 +77,6 @@ def looked(aws: Any, environment: Environment) -> list[Found]:
 
 
 def templates(environment: Environment) -> dict[str, Any]:
-    """The committed templates, without those types that EC2 would describe in vain."""
     return snapshots.read(load(environment.name))
 
 
@@ -95,6 +96,12 @@ def instance(type_: str, cores: int, **more: Any) -> dict[str, Any]:
 def test_the_needs_are_the_templates_at_their_largest(name: str, on_demand: Any, spot: Any) -> None:
     found = account.instances(App(facts=Facts(settings=load(name)), templates=templates(load(name))))
     assert found == {"ON_DEMAND": on_demand, "SPOT": spot}
+
+
+def test_nodes_of_eks_are_those_that_the_costs_assume(tmp_path: Path) -> None:
+    found = account.instances(App(facts=Facts(settings=environment_on_eks(tmp_path, "dev")), templates={}))
+    # One for the add-ons; four workers of one unit, of which a node has room for one and a half.
+    assert found == {"ON_DEMAND": {"m5.large": 4}, "SPOT": {}}
 
 
 OWN = [{"Key": key, "Value": value} for key, value in load("dev").tags.items()]
