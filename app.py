@@ -9,7 +9,7 @@ import stacks.node  # noqa: F401  before aws_cdk, which starts Node.js
 from contract.errors import UserError, one_line_errors
 
 # isort: split
-from aws_cdk import App, Tags
+from aws_cdk import App, Stack, Tags
 
 from settings.environment import Environment
 from settings.load import load
@@ -17,6 +17,7 @@ from stacks.analytics.stack import AnalyticsStack
 from stacks.connectors.eks_cluster import KubernetesStack
 from stacks.connectors.stack import ConnectorsStack
 from stacks.database import DatabaseStack
+from stacks.guard import GuardStack
 from stacks.lake import LakeStack
 from stacks.monitoring.stack import MonitoringStack
 from stacks.network import NetworkStack
@@ -34,11 +35,12 @@ def build(
     outdir: Path | None = None,
     validate: bool = True,
     paused: Paused = Paused.NOTHING,
+    resumes: bool = False,
 ) -> App:
     """Return the app with one environment's stacks; synthesized into `outdir`, or where CDK's command line says.
 
     `validate`: with CDK's own check of the templates, which takes longer than everything else (docs/decisions/0056).
-    `paused`: without what a pause leaves out (docs/decisions/0067).
+    `paused`: without what a pause leaves out (docs/decisions/0067); `resumes`: it may end one.
     """
     app = App(
         outdir=str(outdir) if outdir else None,
@@ -46,7 +48,11 @@ def build(
         analytics_reporting=False,
         builtin_cloud_formation_validation=validate,
     )
+    guard = GuardStack(app, environment, paused, resumes=resumes)
     _stacks(app, environment, paused)
+    for stack in app.node.children:
+        if isinstance(stack, Stack) and stack is not guard:
+            stack.add_stack_dependency(guard)
     for key, value in environment.tags.items():
         Tags.of(app).add(key, value)
     return app

@@ -15,7 +15,7 @@ from local.setup.jars import jar_folder
 from operate.errors import OperateError
 from plugins.releases.archive import repack, write_resources
 from plugins.releases.download import fetch
-from plugins.releases.versions import MavenRelease, Release, load_versions
+from plugins.releases.versions import MavenRelease, Release, load_versions, unpinned_refusal
 from plugins.workers.connect_workers import OF_SOURCES, WORKER_HEALTH, resources
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -58,11 +58,8 @@ def _check_base(dockerfile: Path) -> None:
 
 
 def _check_pinned(releases: Sequence[Release]) -> None:
-    if unpinned := [release.file for release in releases if not release.pinned]:
-        raise OperateError(
-            f"plugins/releases/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `./lake dev lock plugins`, "
-            "look at what it has written and commit it"
-        )
+    if reason := unpinned_refusal([release.file for release in releases if not release.pinned]):
+        raise OperateError(reason)
 
 
 def _plugin(target: Path, releases: Sequence[Mapping[str, Any]], ours: bool) -> None:

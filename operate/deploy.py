@@ -9,14 +9,14 @@ the next `./lake aws deploy` creates the rest.
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import boto3
 
 from contract.errors import CANNOT, NO
-from operate import outputs, source_cluster
+from operate import account, outputs, source_cluster
 from operate.changes.update_rules import schema
 from operate.errors import OperateError
 from operate.offers import check_offers
@@ -53,18 +53,16 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
     `resumes`: end a pause; without it, a paused environment is refused. Returns an exit status: NO when all is deployed
     but the lake misses changes until `./lake resnapshot` has run.
     """
-    if unpinned := load_versions().unpinned:
-        raise OperateError(
-            f"plugins/releases/versions.toml has no SHA-256 for {', '.join(unpinned)}: run `./lake dev lock plugins`, "
-            "look at what it has written and commit it; what can't be verified isn't deployed"
-        )
+    if reason := load_versions().refusal:
+        raise OperateError(reason)
     if problems := list(placeholders(environment)):
         raise OperateError(in_lines(environment, problems))
+    _say([account.region_enabled(environment)], refuse=True)
     session = check_account(environment)
     if not resumes:
         _check_not_paused(environment, session)
     check_offers(session, environment)
-    synthesis = synthesize(environment, CDK_OUT / environment.name, nag=True)
+    synthesis = synthesize(environment, CDK_OUT / environment.name, nag=True, resumes=resumes)
     errors = [finding for finding in find(environment, synthesis) if finding.level == "error"]
     if errors:
         raise OperateError("\n".join(["the review says no", *map(str, errors)]))
@@ -72,11 +70,24 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
         client = session.client("cloudformation", config=QUICK)
         for name in outputs.clear_failed_creations(client, synthesis.templates):
             print(f"{name}: its first creation failed, so it is empty; it is created again", flush=True)
+        network = outputs.find_stack(client, f"{environment.prefix}-network")
+        first = network is None or network["StackStatus"] in outputs.NEVER_CREATED
+        _say(account.look(session, environment, synthesis.templates), refuse=first)
         stack = f"{environment.prefix}-database"
         if restored := source_cluster.check_origin(client, stack, synthesis.templates[stack]):
             print(restored, flush=True)
     status = cdk("deploy", "--all", "--app", str(synthesis.folder), "--require-approval", "broadening")
     return status or _missed(environment, session)
+
+
+def _say(found: Iterable[account.Found], *, refuse: bool) -> None:
+    """Print what the account has; `refuse`: raise OperateError if it lacks something."""
+    lacks = []
+    for each in found:
+        print(each.line, flush=True)
+        lacks += [each.line] if each.lacks else []
+    if refuse and lacks:
+        raise OperateError("\n".join(["the account isn't ready", *lacks]))
 
 
 def _check_not_paused(environment: Environment, session: boto3.Session) -> None:
@@ -109,7 +120,8 @@ def destroy(environment: Environment) -> int:
     synthesis = synthesize(environment, CDK_OUT / environment.name)
     names = sorted(synthesis.templates)
     if keeps(environment):
-        names.remove(f"{environment.prefix}-network")
+        # CDK deletes those that depend on a stack with it.
+        names = [name for name in names if name not in (f"{environment.prefix}-guard", f"{environment.prefix}-network")]
     with one_line(environment):
         outputs.check_unprotected(session.client("cloudformation", config=QUICK), names)
     return cdk("destroy", *names, "--app", str(synthesis.folder))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
+from contract import origin
 from contract.tags import RESNAPSHOT, missed_in, resnapshot
 from operate.diff.snapshots import template
 from operate.errors import OperateError
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from mypy_boto3_rds import RDSClient
 
 RUNBOOK = "docs/aws/restore.md"
-_CLUSTER = "AWS::RDS::DBCluster"
-_IDENTIFIER = "DBClusterIdentifier"
-# The cluster's origin. AWS::RDS::DBCluster: "Update requires: Replacement" for each of them.
-_ORIGIN = ("SnapshotIdentifier", "SourceDBClusterIdentifier", "RestoreToTime", "UseLatestRestorableTime")
 
 
 def missed_since(session: boto3.Session, environment: Environment) -> dict[str, str]:
@@ -64,21 +61,15 @@ def _entries(session: boto3.Session, environment: Environment, pipeline: Environ
 def check_origin(client: "CloudFormationClient", stack: str, wanted: Mapping[str, Any]) -> str | None:
     """Compare the cluster with the deployed one: return what a restore will do, None if it stays.
 
-    Raises OperateError if the deployment would unintentionally replace the existing cluster: with an empty one if
-    [database.restore] was removed from the file, with another copy if it was changed.
+    Raises OperateError if the deployment would unintentionally replace the existing cluster. The deployment refuses
+    that, too (stacks/handlers/guard.py), but later.
     """
-    before, after = _deployed(client, stack), _cluster(wanted)
-    if before is None or after is None:
+    before, after = _deployed(client, stack), origin.cluster(wanted)
+    if before is None or after is None or not origin.changed(before, after):
         return None
-    if all(before.get(key) == after.get(key) for key in (_IDENTIFIER, *_ORIGIN)):
-        return None
-    was, is_ = before.get(_IDENTIFIER), after.get(_IDENTIFIER)
-    if was == is_ or not any(after.get(key) for key in _ORIGIN):
-        raise OperateError(
-            f"database.restore has changed: the cluster {was}, with its data, would be replaced by "
-            f"{'an empty one' if not any(after.get(key) for key in _ORIGIN) else 'another copy'}. Put it back as it "
-            f"was deployed; to restore again, give it another `name` ({RUNBOOK})"
-        )
+    if reason := origin.refusal(before, after):
+        raise OperateError(reason)
+    was, is_ = before.get(origin.IDENTIFIER), after.get(origin.IDENTIFIER)
     return f"the database {was} is replaced by {is_}, which is restored; afterwards: {RUNBOOK}"
 
 
@@ -93,9 +84,4 @@ def _arn(rds: "RDSClient", environment: Environment) -> str | None:
 def _deployed(client: "CloudFormationClient", stack: str) -> Mapping[str, Any] | None:
     if find_stack(client, stack) is None:
         return None
-    return _cluster(template(client, stack))
-
-
-def _cluster(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    clusters = (each["Properties"] for each in found["Resources"].values() if each["Type"] == _CLUSTER)
-    return next(clusters, None)
+    return origin.cluster(template(client, stack))

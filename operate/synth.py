@@ -68,11 +68,16 @@ class Synthesis:
 
 
 def synthesize(
-    environment: Environment, folder: Path, *, nag: bool = False, paused: Paused = Paused.NOTHING
+    environment: Environment,
+    folder: Path,
+    *,
+    nag: bool = False,
+    paused: Paused = Paused.NOTHING,
+    resumes: bool = False,
 ) -> Synthesis:
-    """Write the templates into the emptied `folder`; `nag`: run the checks; `paused`: leave out what a pause does."""
+    """Write the templates into the emptied `folder`; `nag`: run the checks; the rest is as in app.build."""
     shutil.rmtree(folder, ignore_errors=True)
-    cdk_app = app.build(environment, outdir=folder, validate=nag, paused=paused)
+    cdk_app = app.build(environment, outdir=folder, validate=nag, paused=paused, resumes=resumes)
     if nag:
         Validations.of(cdk_app).add_plugins(AwsSolutionsChecks(cdk_app))
     try:

@@ -120,9 +120,9 @@ CUSTOM: dict[str, tuple[Fact, ...]] = {
     # Any change is in place.
     **dict.fromkeys(
         (
-            *("Custom::KubernetesObjects", "Custom::OutsideSource", "Custom::PreparedPipeline"),
-            *("Custom::PreparedSource", "Custom::ProtectedDatabase", "Custom::QueriedSource"),
-            *("Custom::S3AutoDeleteObjects", "Custom::Topics", "Custom::VpcRestrictDefaultSG"),
+            *("Custom::GuardedDeployment", "Custom::KubernetesObjects", "Custom::OutsideSource"),
+            *("Custom::PreparedPipeline", "Custom::PreparedSource", "Custom::ProtectedDatabase"),
+            *("Custom::QueriedSource", "Custom::S3AutoDeleteObjects", "Custom::Topics", "Custom::VpcRestrictDefaultSG"),
         ),
         (),
     ),

@@ -182,12 +182,17 @@ def _connectors(environment: Environment, bill: _Bill) -> Iterator[Item]:
             yield bill.line(f"MSK Connect units, {name}{of_which}", units, "connect.mcu", stopping=CONNECTORS)
 
 
+def eks_nodes(environment: Environment) -> int:
+    """Count the nodes as Auto Mode might choose them: for the workers' units, and one for the add-ons."""
+    pairs = [pair for pipeline in environment.streamed for pair in (pipeline.source, pipeline.sink)]
+    return 1 + math.ceil(sum(each.workers * each.mcu_per_worker for each in pairs) / UNITS_OF_A_NODE)
+
+
 def _kubernetes(environment: Environment, bill: _Bill) -> Iterator[Item]:
-    """The cluster, and nodes as Auto Mode might choose them: for the workers' units, and one for the add-ons."""
+    """The cluster, and its nodes."""
     counts, of_nodes = bill.prices.counts, {"assumed": True, "stopping": NODES}
     pairs = [pair for pipeline in environment.streamed for pair in (pipeline.source, pipeline.sink)]
-    units = sum(connector.workers * connector.mcu_per_worker for connector in pairs)
-    nodes = 1 + math.ceil(units / UNITS_OF_A_NODE)
+    nodes = eks_nodes(environment)
     yield bill.line("EKS cluster", 1, "eks.cluster")
     yield bill.instances("nodes of Auto Mode, such as", nodes, EC2, NODE, **of_nodes)
     yield bill.share("Auto Mode's fee", nodes, NODE, "eks.auto-mode", **of_nodes)

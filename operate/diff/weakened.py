@@ -101,6 +101,7 @@ WATCHES = {
     "AWS::S3::BucketPolicy": "the bucket's policy is gone",
     "AWS::SecretsManager::RotationSchedule": "the secret is no longer rotated",
     "AWS::SNS::Subscription": "these alarms reach nobody there any more",
+    "Custom::GuardedDeployment": "plain `cdk deploy` is no longer refused what `./lake aws deploy` refuses",
     "Custom::ProtectedDatabase": "the database is no longer protected from deletion",
 }
 

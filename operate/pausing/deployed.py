@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # The stacks that a pause changes, without the environment's prefix.
 MONITORING, CONNECTORS, KUBERNETES, PROCESSING = "monitoring", "connectors", "kubernetes", "processing"
+# The stack that refuses other deployments meanwhile.
+GUARD = "guard"
 _UNDER_WAY = "_IN_PROGRESS"
 # Nothing can be deployed on top of these.
 _BROKEN = frozenset(
@@ -50,7 +52,7 @@ class Deployed:
     @property
     def runs(self) -> bool:
         """Whether nothing is left out."""
-        return all(self.left_out(stack) is Paused.NOTHING for stack in self.pausing)
+        return all(self.left_out(stack) is Paused.NOTHING for stack in (GUARD, *self.pausing))
 
     def check_settled(self) -> None:
         """Raise OperateError while a deployment runs, or where none is possible."""

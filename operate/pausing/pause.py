@@ -18,7 +18,7 @@ from operate.outputs import QUICK, check_account, one_line
 from operate.pausing import connectors, deployed, objections, waiting
 from operate.pausing.arrival import LIMIT_S, Arrival
 from operate.pausing.database import AVAILABLE, STOPPED, Aurora
-from operate.pausing.deployed import CONNECTORS, KUBERNETES, MONITORING, PROCESSING, Deployed
+from operate.pausing.deployed import CONNECTORS, GUARD, KUBERNETES, MONITORING, PROCESSING, Deployed
 from operate.pausing.waiting import Waiter
 from operate.synth import CDK_OUT, Synthesis, synthesize
 from settings.connectors import sink_settings
@@ -107,6 +107,11 @@ class _Pause:
     def _steps(self) -> Iterator[_Step]:
         left_out = self._deployed.left_out
         sources_end, sinks_end = left_out(CONNECTORS).leaves_out_sources, left_out(CONNECTORS).leaves_out_all
+        yield _Step(
+            "no deployment but a resume from now on",
+            left_out(GUARD).leaves_out_all,
+            lambda: self._deploy(GUARD, Paused.ALL),
+        )
         yield _Step(
             "silence all alarms except the brokers' disks",
             left_out(MONITORING).leaves_out_sources,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from botocore.config import Config
+from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as AWSConnectionError
 
 from local.errors import PlatformError
 from local.resnapshot.log_tables import Connector
@@ -34,6 +36,11 @@ UPDATE_S = 1_800
 SETTLED = ("RUNNING", "FAILED", "PAUSED")
 # MSK Connect throttles: nine repeats take botocore a minute or two, and a repair must not end half done.
 PATIENT = outputs.QUICK.merge(Config(retries={"mode": "standard", "total_max_attempts": 10}))
+# For calls that change something: repeated after a lost answer, one would meet what it has begun itself.
+ONCE = outputs.QUICK.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
+UPDATE, RESTART = "UPDATE_CONNECTOR_CONFIGURATION", "RESTART_CONNECTOR"
+CALL_ERRORS = (ClientError, HTTPClientError, AWSConnectionError)
+_TOO_MANY, _SERVER_ERROR = 429, 500
 
 
 @dataclass
@@ -70,7 +77,8 @@ def source_of(deployed: DeployedPipeline, *, newest: int = 0, stored: StoredOffs
     common: Any = {"slot": settings.slot_name, "newest": newest, "stored": stored}
     if environment.eks is None:
         arn = outputs.output(environment, "connectors", deployed.pipeline.construct_id("SourceConnectorArn"))
-        return MskConnector(session.client("kafkaconnect", config=PATIENT), arn, **common)
+        patient, once = (session.client("kafkaconnect", config=config) for config in (PATIENT, ONCE))
+        return MskConnector(patient, once, arn, **common)
     check_runs(session.client("cloudformation", config=outputs.QUICK), environment)
     return EksConnector(cluster_api(session, environment), settings.name, **common)
 
@@ -154,9 +162,13 @@ class EksConnector(_Connector):
 
 @dataclass
 class MskConnector(_Connector):
-    """The connector of an ARN. MSK Connect can't stop one; callers must take the slot from it."""
+    """The connector of an ARN. MSK Connect can't stop one; callers must take the slot from it.
+
+    `client` repeats what fails, `changing` doesn't.
+    """
 
     client: "KafkaConnectClient"
+    changing: "KafkaConnectClient"
     arn: str
 
     def failure(self) -> str | None:
@@ -170,7 +182,7 @@ class MskConnector(_Connector):
 
     def restart(self) -> None:
         self._settled()
-        self.client.restart_connector(connectorArn=self.arn, onlyFailedTasks=True)
+        self._begin(RESTART, lambda: self.changing.restart_connector(connectorArn=self.arn, onlyFailedTasks=True))
         self._settled()
 
     def _configuration(self) -> Mapping[str, str]:
@@ -183,9 +195,8 @@ class MskConnector(_Connector):
             # AWS would refuse an update that changes nothing.
             self.restart()
             return
-        operation = self.client.update_connector(
-            connectorArn=self.arn, currentVersion=now["currentVersion"], connectorConfiguration=dict(configuration)
-        )["connectorOperationArn"]
+        request: Any = {"currentVersion": now["currentVersion"], "connectorConfiguration": dict(configuration)}
+        operation = self._begin(UPDATE, lambda: self.changing.update_connector(connectorArn=self.arn, **request))
         self._settled()
         found = self.client.describe_connector_operation(connectorOperationArn=operation)
         if found["connectorOperationState"] != "UPDATE_COMPLETE":
@@ -195,15 +206,50 @@ class MskConnector(_Connector):
                 " (its log says more); run this again"
             )
 
-    def _settled(self) -> Mapping[str, Any]:
-        deadline = time.monotonic() + UPDATE_S
-        while (found := self._describe())["connectorState"] not in SETTLED:
-            if time.monotonic() > deadline:
-                raise PlatformError(
-                    f"the source connector is {found['connectorState']} for {UPDATE_S / 60:.0f} minutes"
-                )
+    def _begin(self, kind: str, change: Callable[[], Mapping[str, Any]]) -> str:
+        """Begin an operation; return its ARN. If the answer is lost, look for the operation before trying again."""
+        before, deadline, lost = self._operations(kind), time.monotonic() + BUSY_S, False
+        while True:
+            try:
+                return str(change()["connectorOperationArn"])
+            except CALL_ERRORS as error:
+                # After a lost answer, a refusal may be of what has begun, though no list shows it yet.
+                lost = lost or _may_pass(error)
+                if not lost or time.monotonic() > deadline:
+                    raise
             self.pause(MSK_LOOK_S)
-        return found
+            if begun := self._operations(kind) - before:
+                return begun.pop()
+
+    def _operations(self, kind: str) -> set[str]:
+        pages = self.client.get_paginator("list_connector_operations").paginate(connectorArn=self.arn)
+        every = (operation for page in pages for operation in page.get("connectorOperations", []))
+        return {each["connectorOperationArn"] for each in every if each["connectorOperationType"] == kind}
+
+    def _settled(self) -> Mapping[str, Any]:
+        """Wait until no operation is under way; also while AWS throttles or is out of reach. Raises PlatformError."""
+        deadline, state = time.monotonic() + UPDATE_S, ""
+        while True:
+            try:
+                found = self._describe()
+            except CALL_ERRORS as error:
+                if not _may_pass(error) or time.monotonic() > deadline:
+                    raise
+            else:
+                state = found["connectorState"]
+                if state in SETTLED:
+                    return found
+            if time.monotonic() > deadline:
+                raise PlatformError(f"the source connector is {state} for {UPDATE_S / 60:.0f} minutes")
+            self.pause(MSK_LOOK_S)
 
     def _describe(self) -> Mapping[str, Any]:
         return self.client.describe_connector(connectorArn=self.arn)
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether the answer was lost, or AWS was too busy: not a refusal."""
+    if not isinstance(error, ClientError):
+        return True
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return status == _TOO_MANY or status >= _SERVER_ERROR

@@ -1,6 +1,7 @@
 """The releases in versions.toml: the connectors' plugins and the VPN server."""
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
@@ -102,6 +103,21 @@ class Versions(BaseModel):
     def unpinned(self) -> tuple[str, ...]:
         """The names of releases that can't be deployed before `./lake dev lock plugins`."""
         return tuple(name for name, one in self.releases.items() if not one.pinned and name not in OPTIONAL)
+
+    @property
+    def refusal(self) -> str | None:
+        """Why nothing can be deployed yet; None if everything is pinned."""
+        return unpinned_refusal(self.unpinned)
+
+
+def unpinned_refusal(names: Sequence[str]) -> str | None:
+    """Return what to do about releases without a checksum; None if there are none."""
+    if not names:
+        return None
+    return (
+        f"plugins/releases/versions.toml has no SHA-256 for {', '.join(names)}: run `./lake dev lock plugins`, look at "
+        "what it has written and commit it; what can't be verified isn't deployed"
+    )
 
 
 def load_versions(path: Path = VERSIONS_TOML) -> Versions:

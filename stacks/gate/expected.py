@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from contract import origin
+from plugins.releases.versions import load_versions
 from plugins.workers.connect_workers import OF_SOURCES, UTF8_ONLY, resources
 from settings.aws_offers import RELEASES
 from settings.connectors import root_certificate, sink_configuration, source_configuration, topics
@@ -51,6 +53,7 @@ def counted(app: App) -> Iterator[Problem]:
         "AWS::Budgets::Budget": ("monitoring", 1),
         "AWS::SNS::Subscription": ("monitoring", 1),
         "AWS::EC2::FlowLog": ("network", 1),
+        "Custom::GuardedDeployment": ("guard", 1),
         "AWS::Events::Rule": ("monitoring", len(EVENTS) + (1 if streamed else 0)),
         "Custom::Topics": ("connectors", streamed),
         CONNECTORS[settings.eks is not None]: ("connectors", 2 * streamed),
@@ -204,6 +207,18 @@ def _goes_to(subject: Subject, actions: Any, topics_told: set[tuple[str, str] | 
     return any(subject.target(action) in topics_told for action in actions or [])
 
 
+def guarded(app: App) -> Iterator[Problem]:
+    """The guard must know why these templates aren't to be deployed, and the origin of their database."""
+    reason = load_versions().refusal
+    for guard in app.resources("Custom::GuardedDeployment"):
+        request = guard.opened["Request"]
+        if request.get("refused") != ([reason] if reason else []):
+            yield guard.stack, guard.id, f"Request/refused is {request.get('refused')}: it must be {reason}"
+        for cluster in app.resources(origin.CLUSTER):
+            if origin.changed(cluster.properties, request.get("origin", {})):
+                yield guard.stack, guard.id, "Request/origin isn't that of the database's template"
+
+
 def terminates_never(app: App) -> Iterator[Problem]:
     """In production, a stack must be protected against deletion."""
     for stack, protected in app.protected.items():
@@ -220,5 +235,6 @@ EXPECTED = (
     steps_ours,
     scripts_ours,
     told,
+    guarded,
     terminates_never,
 )

@@ -22,7 +22,13 @@ from stacks.handlers.msk_connect.changes import (
     shown,
     update,
 )
-from stacks.handlers.msk_connect.resource import MskResource, Operations, begin_operation, operations_of
+from stacks.handlers.msk_connect.resource import (
+    MskResource,
+    Operations,
+    begin_operation,
+    may_have_begun,
+    operations_of,
+)
 from stacks.handlers.worker_log import hidden
 
 _SETTLED = ("RUNNING", "PAUSED")
@@ -53,7 +59,7 @@ class Connector(MskResource):
         own = {CREATED_BY: self.event["RequestId"], ASKED: asked(self.wanted)}
         request: dict[str, Any] = {**self.wanted, "tags": framework.tags_of(self.event, self.wanted) | own}
         return self.still_unseen() or self.made_by(
-            lambda: resource.client().create_connector(**request)["connectorArn"]
+            lambda: resource.changing().create_connector(**request)["connectorArn"]
         )
 
     def adopt(self, found: Found) -> Waiting | None:
@@ -117,11 +123,13 @@ class Connector(MskResource):
             request["skipHealthValidation"] = True
         request |= {"connectorArn": arn, "currentVersion": found.shown["currentVersion"]}
         try:
-            begin_operation(self.event, operation, operations, lambda: resource.client().update_connector(**request))
+            begin_operation(self.event, operation, operations, lambda: resource.changing().update_connector(**request))
         except resource.client().exceptions.BadRequestException:
-            # A changed version or state means that someone else was quicker; otherwise the request is wrong.
+            # A changed version or state means that someone else was quicker, or this request's own attempt whose answer
+            # was lost; otherwise the request is wrong.
             again = self.described(arn)
-            if again and all(again[key] == found.shown[key] for key in ("currentVersion", "connectorState")):
+            same = again and all(again[key] == found.shown[key] for key in ("currentVersion", "connectorState"))
+            if same and not may_have_begun(self.event, operation):
                 raise
         return Waiting(f"{operation} of {self.name} is under way")
 

@@ -88,7 +88,7 @@ class Plugin(MskResource):
             "tags": framework.tags_of(self.event, self.wanted),
         }
         try:
-            return self.made_by(lambda: resource.client().create_custom_plugin(**request)["customPluginArn"])
+            return self.made_by(lambda: resource.changing().create_custom_plugin(**request)["customPluginArn"])
         except ClientError as error:
             if not retry_reason(error):
                 self.clear_up()

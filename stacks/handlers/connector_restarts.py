@@ -81,7 +81,7 @@ def _look_after(name: str) -> str:
     if (left := seconds_left(restarts, now)) > 0:
         return f"failed tasks, to be restarted in {left:.0f} s"
     try:
-        resource.client().restart_connector(connectorArn=arn, onlyFailedTasks=True)
+        resource.changing().restart_connector(connectorArn=arn, onlyFailedTasks=True)
     except resource.client().exceptions.BadRequestException as error:
         # Another operation has begun, such as an update, which also starts the tasks.
         return f"failed tasks, not restarted: {error}"

@@ -22,12 +22,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from contract.lake import STOP_FILE
 from stacks.handlers import framework, journal
-from stacks.handlers.framework import CLIENT_CONFIG, Done, Event, Progress, ResourceError, Waiting, sha256_of
+from stacks.handlers.framework import ONCE, Done, Event, Progress, ResourceError, Waiting, sha256_of
 
 # A wrong option or path ends the job within its first minute: a step that has run this long has begun to work.
 SETTLED_SECONDS = 120
@@ -38,9 +37,6 @@ ACTIVE = frozenset({"PENDING", "CANCEL_PENDING", "RUNNING"})
 # A job that hasn't ended is interrupted, then killed, once its stop file is this old. A commit takes seconds.
 INTERRUPT_SECONDS = 600
 KILL_SECONDS = 900
-# AddJobFlowSteps isn't idempotent: if botocore repeated it after a lost answer, it would add a second job. Our own
-# retry, one poll later, looks for the step first.
-ONCE = CLIENT_CONFIG.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
 Step = Mapping[str, Any]
 
 

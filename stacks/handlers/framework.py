@@ -49,6 +49,9 @@ PATIENCE_SECONDS = 200
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 20.0
 # Short timeouts: longer waits happen between polls. botocore's standard mode pauses with jitter.
 CLIENT_CONFIG = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard", "total_max_attempts": 3})
+# For calls that change something: repeated after a lost answer, one would meet what it has begun, and be refused.
+# The next poll looks for that first.
+ONCE = CLIENT_CONFIG.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
 # Upper limit for a call with its retries: three times 25 s, and two pauses of at most 20 s.
 CALL_SECONDS = 120
 

@@ -12,7 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 from contract.errors import CANNOT, NO
-from operate import deploy, source_cluster
+from operate import account, deploy, source_cluster
+from operate.account import Found
 from operate.errors import OperateError
 from plugins.releases.download import Digest
 from plugins.releases.lock import pin
@@ -23,6 +24,7 @@ from stacks import vpn
 from stacks.connectors import specs
 from stacks.gate.template import Finding
 from tests.operate.conftest import MOTOS_ACCOUNT
+from tests.operate.conftest import deploy as deploy_stack
 from tests.synthesis import shared_synthesis
 
 pytestmark = [pytest.mark.synth, pytest.mark.usefixtures("aws")]
@@ -36,11 +38,13 @@ process.exit(Number(process.env.STATUS || 0));
 
 @pytest.fixture
 def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Replace CDK with the recorder, and all other paths with a test folder; return the record's path."""
+    """Replace CDK with the recorder, all other paths with a test folder; return the record's path."""
     cdk = tmp_path / "cdk"
     cdk.write_text(RECORDER)
     monkeypatch.setattr(deploy, "CDK", cdk)
     monkeypatch.setattr(deploy, "CDK_OUT", tmp_path / "cdk.out")
+    # moto has no quotas.
+    monkeypatch.setattr(account, "look", lambda *_arguments: [])
     monkeypatch.setenv("RECORD", str(tmp_path / "record.json"))
     return tmp_path / "record.json"
 
@@ -157,6 +161,34 @@ def test_changes_that_the_lake_misses_are_the_status_until_a_re_snapshot(
 
 
 @pytest.mark.usefixtures("pin_all_but")
+@pytest.mark.parametrize(("deployed", "enabled"), [(False, True), (True, True), (True, False)])
+def test_what_the_account_lacks_ends_a_first_deployment_and_is_said_in_a_later_one(
+    called: Path,
+    environment: Environment,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    deployed: bool,
+    enabled: bool,
+) -> None:
+    reviewed = SimpleNamespace(folder=Path("cdk.out"), templates={"dev-cdc-lake-database": {"Resources": {}}})
+    monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [])
+    monkeypatch.setattr(deploy, "synthesize", lambda *_arguments, **_options: reviewed)
+    found = [Found(line="vCPUs: 5", lacks=True), Found(line="elastic IPs: 5")]
+    monkeypatch.setattr(account, "look", lambda *_arguments: found)
+    monkeypatch.setattr(account, "region_enabled", lambda _environment: Found(line="region", lacks=not enabled))
+    if deployed:
+        deploy_stack("dev-cdc-lake-network")
+    if deployed and enabled:
+        assert deploy.deploy(environment) == 0
+        assert "region\nvCPUs: 5\nelastic IPs: 5\n" in capsys.readouterr().out
+    else:
+        lacks = "vCPUs: 5" if enabled else "region"
+        with pytest.raises(OperateError, match=f"^the account isn't ready\n{lacks}$"):
+            deploy.deploy(environment)
+    assert called.exists() is (deployed and enabled)
+
+
+@pytest.mark.usefixtures("pin_all_but")
 def test_a_finding_ends_it(called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     finding = Finding(rule="no-open-ports", level="error", stack="s", resource="R", message="tcp 22 is open")
     monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [finding])
@@ -182,7 +214,8 @@ def test_the_network_stays_where_kept_things_lie_in_it(
     arguments = json.loads(called.read_text())
     assert arguments[0] == "destroy"
     assert "dev-cdc-lake-database" in arguments
-    assert ("dev-cdc-lake-network" not in arguments) is stays
+    for stack in ("guard", "network"):
+        assert (f"dev-cdc-lake-{stack}" not in arguments) is stays
 
 
 def test_bootstrap_names_the_environments_account_and_region(called: Path, environment: Environment) -> None:

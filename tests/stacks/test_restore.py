@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from contract.origin import changed
 from settings.environment import Environment
 from settings.load import ENVIRONMENTS, load
 from stacks.gate.between import database_kept
@@ -78,6 +79,8 @@ def of_type(found: dict[str, Any], type_: str) -> list[dict[str, Any]]:
 def test_a_restored_cluster_inherits_and_gets_its_password_from_the_preparation(
     tmp_path: Path, lines: str, origin: dict[str, Any]
 ) -> None:
+    from stacks.guard import origin as guarded
+
     environment = restoring(tmp_path, lines)
     found = resources(environment)
     [judged] = App(facts=Facts(settings=environment), templates={"s": {"Resources": found}}).resources(CLUSTER)
@@ -85,6 +88,8 @@ def test_a_restored_cluster_inherits_and_gets_its_password_from_the_preparation(
     [cluster] = of_type(found, CLUSTER)
     assert cluster["DBClusterIdentifier"] == "prod-cdc-lake-r1"
     assert {key: cluster[key] for key in (*RESTORING, *INHERITED) if key in cluster} == origin
+    # What the guard compares is what the template has.
+    assert not changed(cluster, guarded(environment))
     [prepared] = of_type(found, "Custom::PreparedSource")
     assert '\\"setMasterPassword\\":true' in json.dumps(prepared["Request"])
     preparing = [resource for name, resource in found.items() if name.startswith("SourcePreparation")]

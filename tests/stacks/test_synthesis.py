@@ -38,6 +38,7 @@ CHECKOUT = (
     "settings",
     "stacks",
 )
+GUARD = "guard"
 STACKS = ("analytics", "connectors", "database", "lake", "monitoring", "network", "processing", "streaming", "vpn")
 
 
@@ -76,8 +77,14 @@ def test_the_same_input_makes_the_same_bytes_at_another_place_and_in_a_review(
     done = synthesize(copy, tmp_path / "made")
     assert done.returncode == 0, done.stderr
     made = written_templates(tmp_path / "made")
-    assert set(made) == {f"prod-cdc-lake-{stack}.template.json" for stack in STACKS}
+    assert set(made) == {f"prod-cdc-lake-{stack}.template.json" for stack in (GUARD, *STACKS)}
     assert made == written_templates(prod.synthesis.folder)
+
+
+def test_every_stack_waits_for_the_one_that_may_refuse_the_deployment(prod: Synthesized) -> None:
+    artifacts = json.loads((prod.synthesis.folder / "manifest.json").read_text())["artifacts"]
+    for stack in STACKS:
+        assert f"prod-cdc-lake-{GUARD}" in artifacts[f"prod-cdc-lake-{stack}"]["dependencies"]
 
 
 def test_cdks_command_line_adds_nothing_to_the_templates() -> None:
@@ -173,7 +180,9 @@ def names(templates: dict[str, dict[str, Any]]) -> set[tuple[str, str]]:
     found = set()
     for stack, template in templates.items():
         found.add(("stack", stack))
-        found |= {("export", plain_text(o["Export"]["Name"])) for o in template["Outputs"].values() if "Export" in o}
+        found |= {
+            ("export", plain_text(o["Export"]["Name"])) for o in template.get("Outputs", {}).values() if "Export" in o
+        }
         for resource in template["Resources"].values():
             type_, properties = resource["Type"], resource.get("Properties", {})
             places = [properties, properties.get("DatabaseInput", {}), request_of(resource) or {}]

@@ -20,6 +20,7 @@ _UNDER_WAY = ("PENDING", "UPDATE_IN_PROGRESS", "ROLLBACK_IN_PROGRESS", "RESTART_
 _FAILED = ("UPDATE_FAILED", "ROLLBACK_FAILED", "ROLLBACK_COMPLETE")
 _BEGUN = "operations"
 client = functools.partial(framework.client, "kafkaconnect")
+changing = functools.partial(client, framework.ONCE)
 
 
 class MskResource(Resource):
@@ -49,7 +50,7 @@ class MskResource(Resource):
 
     def described(self, arn: str) -> dict[str, Any] | None:
         try:
-            found: dict[str, Any] = self._call("describe", arn)
+            found: dict[str, Any] = self._call(client(), "describe", arn)
         except client().exceptions.NotFoundException:
             return None
         return found
@@ -99,7 +100,7 @@ class MskResource(Resource):
         arn = self.arn(found.shown)
         try:
             with journal.acting(self.event):
-                self._call("delete", arn)
+                self._call(changing(), "delete", arn)
         except client().exceptions.NotFoundException:
             pass
         except client().exceptions.BadRequestException as error:
@@ -124,8 +125,8 @@ class MskResource(Resource):
                 return found
         return None
 
-    def _call(self, verb: str, arn: str) -> Any:
-        return getattr(client(), f"{verb}_{_snake(self.KIND)}")(**{f"{self.KIND}Arn": arn})
+    def _call(self, service: Any, verb: str, arn: str) -> Any:
+        return getattr(service, f"{verb}_{_snake(self.KIND)}")(**{f"{self.KIND}Arn": arn})
 
 
 def listed(operation: str, what: str, **parameters: str) -> Iterator[dict[str, Any]]:
@@ -167,12 +168,19 @@ def operations(connector_arn: str) -> Iterator[dict[str, Any]]:
 def begin_operation(event: Event, operation: str, before: Operations, begin: Callable[[], Mapping[str, Any]]) -> None:
     """Begin an operation with a call that returns its ARN, and record it."""
     begun = journal.own(event).get(_BEGUN, {})
-    with journal.acting(event, **{_BEGUN: begun | {operation: {"since": before.latest}}}) as known:
+    this = {"since": before.latest, "at": framework.now()}
+    with journal.acting(event, **{_BEGUN: begun | {operation: this}}) as known:
         try:
             known[_BEGUN] = begun | {operation: {"arn": begin()["connectorOperationArn"]}}
         except client().exceptions.BadRequestException:
             known[_BEGUN] = begun
             raise
+
+
+def may_have_begun(event: Event, operation: str) -> bool:
+    """Whether the answer to an earlier attempt at an operation was lost, so recently that no list may show it yet."""
+    begun = journal.own(event).get(_BEGUN, {}).get(operation, {})
+    return "arn" not in begun and framework.now() < begun.get("at", 0) + journal.LAG_SECONDS
 
 
 def _own(event: Event, every: list[dict[str, Any]]) -> list[dict[str, Any]]:

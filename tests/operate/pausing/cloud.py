@@ -23,7 +23,18 @@ from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
 from stacks.paused import OUTPUT, Paused
 
-STACKS = ("network", "vpn", "database", "streaming", "lake", "connectors", "processing", "analytics", "monitoring")
+STACKS = (
+    "guard",
+    "network",
+    "vpn",
+    "database",
+    "streaming",
+    "lake",
+    "connectors",
+    "processing",
+    "analytics",
+    "monitoring",
+)
 CONNECTORS = ("Custom::Connector", "Custom::KubernetesConnector")
 Asked = dict[str, Any]
 EPOCH = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
@@ -90,6 +101,7 @@ class Cloud:
     cdk_status: dict[str, int] = field(default_factory=dict)
     faults: dict[str, list[BaseException]] = field(default_factory=dict)
     broken_off_after: int | None = None
+    may_resume: bool = False
     log: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     now: datetime = EPOCH
@@ -115,6 +127,7 @@ class Cloud:
         """What a whole pause does, in its order."""
         add_ons = [] if self.environment.eks is None else ["deploy kubernetes without all"]
         return [
+            "deploy guard without all",
             "deploy monitoring without all",
             "deploy connectors without sources",
             "deploy connectors without all",
@@ -181,6 +194,7 @@ class Cloud:
         self._do("deploy all")
         if status := self.cdk_status.get("all", 0):
             return status
+        assert self.may_resume or not self.paused, "the guard refuses that"
         assert self.database == "available", "connectors need their database"
         assert self.paused.get("processing") is not Paused.ALL or not self.clusters, "two jobs of one table"
         self.paused.clear()

@@ -42,7 +42,7 @@ def on_eks(dev_on_eks: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: P
 @contextlib.contextmanager
 def standing_in(environment: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cloud]:
     """Replace AWS with a Cloud."""
-    from operate import deploy
+    from operate import account, deploy
     from operate.pausing import pause
 
     without_credentials(monkeypatch, tmp_path)
@@ -50,16 +50,21 @@ def standing_in(environment: Environment, monkeypatch: pytest.MonkeyPatch, tmp_p
         monkeypatch.setenv(name, "testing")
     made = Cloud(environment)
 
-    def synthesize(_environment: Any, _folder: Path, *, nag: bool = False, paused: Paused = Paused.NOTHING) -> Any:  # noqa: ARG001
+    def synthesize(
+        _environment: Any, _folder: Path, *, paused: Paused = Paused.NOTHING, resumes: bool = False, **_: object
+    ) -> Any:
+        made.may_resume = resumes
         return SimpleNamespace(folder=tmp_path / f"dev.paused-{paused}", templates=made.templates[paused])
 
     for module in (deploy, pause):
         monkeypatch.setattr(module, "synthesize", synthesize)
     monkeypatch.setattr(deploy, "cdk", made.deploy)
+    monkeypatch.setattr(account, "region_enabled", lambda _environment: account.Found(line="enabled"))
+    monkeypatch.setattr(account, "look", lambda *_arguments: [])
     monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [])
     monkeypatch.setattr(deploy, "placeholders", lambda _environment: ())
     monkeypatch.setattr(deploy, "check_offers", lambda _session, _environment: None)
-    monkeypatch.setattr(deploy, "load_versions", lambda: SimpleNamespace(unpinned=[]))
+    monkeypatch.setattr(deploy, "load_versions", lambda: SimpleNamespace(refusal=None))
     monkeypatch.setattr(BaseClient, "_make_api_call", lambda client, *call: made.call(client, *call))
     yield made
     assert not any(made.faults.values()), "a fault that never came"

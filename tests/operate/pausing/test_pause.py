@@ -80,11 +80,11 @@ def test_what_does_not_arrive_ends_it_with_the_sources_alone_stopped(
     assert f"after 30 minutes still waiting for {line}" in said
     assert "Kafka keeps it for 168 hours" in said
     assert "the landing bucket for 30 days" in said
-    assert cloud.log == cloud.whole[:2]
+    assert cloud.log == cloud.whole[:3]
     assert (cloud.now - EPOCH).total_seconds() >= LIMIT_S
     cloud.log.clear()
     cloud.pause(anyway=True)
-    assert cloud.log == cloud.whole[2:]
+    assert cloud.log == cloud.whole[3:]
     assert any("leaving behind: " in each for each in cloud.said)
 
 
@@ -207,11 +207,11 @@ def test_production_wants_its_name_twice(cloud: Cloud) -> None:
 def test_a_dry_run_says_what_is_done_and_changes_nothing(cloud: Cloud) -> None:
     cloud.pause(dry=True)
     assert cloud.log == []
-    assert [line.split()[0] for line in cloud.said] == ["to"] * 6
+    assert [line.split()[0] for line in cloud.said] == ["to"] * 7
     cloud.pause()
     cloud.said.clear()
     cloud.pause(dry=True)
-    assert [line.split()[0] for line in cloud.said] == ["done"] * 6
+    assert [line.split()[0] for line in cloud.said] == ["done"] * 7
 
 
 def test_another_accounts_credentials_change_nothing(cloud: Cloud) -> None:

@@ -45,8 +45,10 @@ def test_what_runs_is_left_as_it_is(cloud: Cloud) -> None:
     assert cloud.said == ["dev isn't paused: nothing to resume"]
 
 
-def test_a_pause_that_was_broken_off_is_taken_back(cloud: Cloud) -> None:
-    cloud.cdk_status["processing"] = 1
+@pytest.mark.parametrize("stack", ["monitoring", "processing"])
+def test_a_pause_that_was_broken_off_is_taken_back(cloud: Cloud, stack: str) -> None:
+    """Also after its first step, when nothing but the guard knows of it."""
+    cloud.cdk_status[stack] = 1
     cloud.refused()
     cloud.log.clear()
     assert run(cloud) == 0

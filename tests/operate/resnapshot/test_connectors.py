@@ -11,6 +11,7 @@ from unittest.mock import Mock
 import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
+from botocore.exceptions import ClientError
 
 from contract.rds_ca import BUNDLE
 from local.errors import PlatformError
@@ -22,13 +23,15 @@ from operate.sides import DeployedPipeline, compared, login
 from plugins.source.source_connector import following_slot
 from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
 from settings.environment import Environment
+from stacks.handlers.framework import CLIENT_CONFIG
 from stacks.paused import OUTPUT, Paused
 from tests.operate.conftest import MOTOS_ACCOUNT, REGION, deploy
 from tests.operate.resnapshot.test_stored_offsets import SHOP, TOPIC, Log
 from tests.stacks.environments import environment_on_eks
-from tests.stacks.handlers.clients import client
+from tests.stacks.handlers.clients import client, of_config
 from tests.stacks.handlers.msk_connect.requests import connector_request
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
+from tests.stacks.handlers.provider_framework import LOST, UNSENT
 
 
 @pytest.fixture
@@ -45,7 +48,8 @@ def connector(connect: KafkaConnect) -> MskConnector:
     request["plugins"][0]["customPlugin"]["revision"] = request["workerConfiguration"]["revision"] = 1
     arn = client("kafkaconnect").create_connector(**request)["connectorArn"]
     connect.tick()
-    return MskConnector(client("kafkaconnect"), arn, slot="cdc_orders", newest=7, pause=lambda _seconds: connect.tick())
+    reading, changing = (of_config("kafkaconnect", config) for config in (CLIENT_CONFIG, source_connectors.ONCE))
+    return MskConnector(reading, changing, arn, slot="cdc_orders", newest=7, pause=lambda _seconds: connect.tick())
 
 
 def configurations(connect: KafkaConnect) -> list[str | None]:
@@ -98,6 +102,55 @@ def test_the_slot_is_the_authority_until_the_repair_ends_also_after_a_run_that_w
     connector.settle()
     assert configurations(connect) == ["trust_slot", None]
     assert connect.called("RestartConnector") == ["RestartConnector"]
+
+
+@pytest.mark.parametrize(
+    ("faults", "sent"),
+    [
+        ([LOST], 1),
+        ([UNSENT], 2),
+        (["TooManyRequestsException"], 2),
+        (["InternalServerErrorException"], 2),
+        # Not yet listed, and refused because it is under way.
+        ([LOST, "BadRequestException"], 2),
+    ],
+)
+@pytest.mark.parametrize("change", ["UpdateConnector", "RestartConnector"])
+def test_a_change_whose_answer_is_lost_is_looked_for_before_it_is_sent_again(
+    connect: KafkaConnect, connector: MskConnector, change: str, faults: list[str], sent: int
+) -> None:
+    lags = [60.0] * (len(faults) - 1)
+
+    def pause(_seconds: float) -> None:
+        connect.list_lag = lags.pop() if lags else 0.0
+        if not connect.list_lag:
+            connect.tick()
+
+    connector.pause = pause
+    connect.faults[change] = list(faults)
+    connector.follow_slot() if change == "UpdateConnector" else connector.restart()
+    assert connect.calls.count(change) == sent
+    assert len(connect.operations) == 1
+
+
+def test_while_an_update_takes_half_an_hour_aws_may_throttle_or_be_out_of_reach(
+    connect: KafkaConnect, connector: MskConnector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect.faults["DescribeConnector"] = [UNSENT, *["TooManyRequestsException"] * 20]
+    connector.follow_slot()
+    assert configurations(connect) == ["trust_slot"]
+    connect.faults["DescribeConnector"] = ["TooManyRequestsException"] * 9_999
+    clock = iter(range(0, 99_999, 10))
+    monkeypatch.setattr("operate.resnapshot.connectors.time.monotonic", lambda: next(clock))
+    with pytest.raises(ClientError, match="TooManyRequestsException"):
+        connector.settle()
+
+
+def test_a_refused_change_is_not_sent_again(connect: KafkaConnect, connector: MskConnector) -> None:
+    connect.faults["UpdateConnector"] = ["BadRequestException"]
+    with pytest.raises(ClientError, match="BadRequestException"):
+        connector.follow_slot()
+    assert len(configurations(connect)) == 1
 
 
 def test_an_update_that_is_rolled_back_is_an_error(connect: KafkaConnect, connector: MskConnector) -> None:

@@ -9,7 +9,7 @@ from moto import mock_aws
 from moto.core.models import MockAWS
 
 from stacks.handlers import connector, framework, journal, kubernetes_connector, kubernetes_objects
-from tests.stacks.handlers.clients import client
+from tests.stacks.handlers.clients import of_config
 from tests.stacks.handlers.cloudformation import Clock, Stack, World
 from tests.stacks.handlers.emr_step.cluster import Cluster, Emr
 from tests.stacks.handlers.journal_store import MemoryStore
@@ -37,7 +37,7 @@ def records(monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
 @pytest.fixture
 def clients(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The tests' clients in place of the handlers' own, which they keep."""
-    monkeypatch.setattr(framework, "boto3", SimpleNamespace(client=lambda service, **_: client(service)))
+    monkeypatch.setattr(framework, "boto3", SimpleNamespace(client=of_config))
     framework.client.cache_clear()
     yield
     framework.client.cache_clear()

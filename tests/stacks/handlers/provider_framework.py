@@ -27,6 +27,8 @@ class UserError(Exception):
 
 # Outcomes of a service call: it took effect, and its answer got lost; or Lambda died after that, or before the call.
 LOST, DEATH, EARLY_DEATH = "lost", "death", "early death"
+# Or the connection closed before the service had taken it.
+UNSENT = "unsent"
 # Or Lambda died during the service's operation, which takes a minute.
 SLOW = "slow"
 

@@ -11,11 +11,12 @@ from datetime import datetime
 from typing import Any
 
 from botocore import xform_name
-from botocore.exceptions import ReadTimeoutError
+from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 from botocore.model import ListShape, MapShape, OperationModel, Shape, StructureShape
 
+from stacks.handlers.framework import CLIENT_CONFIG
 from tests.stacks.handlers.clients import client
-from tests.stacks.handlers.provider_framework import DEATH, EARLY_DEATH, LOST, SLOW, LambdaDeathError, Later
+from tests.stacks.handlers.provider_framework import DEATH, EARLY_DEATH, LOST, SLOW, UNSENT, LambdaDeathError, Later
 
 _TYPES: dict[str, type] = {
     "blob": object,
@@ -30,6 +31,7 @@ _TYPES: dict[str, type] = {
 }
 # As botocore hands an answer on: its HTTP response, of which the client reads the status, and its content.
 Answered = tuple[Any, dict[str, Any]]
+REPEATING: int = CLIENT_CONFIG.retries["total_max_attempts"]  # type: ignore[attr-defined]
 
 
 class RefusalError(Exception):
@@ -63,10 +65,11 @@ class StandIn:
         """Answer before botocore would write a request for the network."""
         with contextlib.ExitStack() as stack:
             for service in self.services:
-                events = client(service).meta.events
-                for name, handler in (("before-parameter-build", _keep), ("before-call", self._handle)):
-                    events.register_last(f"{name}.{service}", handler)
-                    stack.callback(events.unregister, f"{name}.{service}", handler)
+                repeating = [client(service, REPEATING)] if service == "kafkaconnect" else []
+                for each in (client(service), *repeating):
+                    for name, handler in (("before-parameter-build", _keep), ("before-call", self._handle)):
+                        each.meta.events.register_last(f"{name}.{service}", handler)
+                        stack.callback(each.meta.events.unregister, f"{name}.{service}", handler)
             yield
 
     def _handle(self, model: OperationModel, context: dict[str, Any], **_: object) -> Answered:
@@ -80,6 +83,8 @@ class StandIn:
             self.later.add(lambda: operation(parameters))
         if fault in (EARLY_DEATH, SLOW):
             raise LambdaDeathError(name)
+        if fault == UNSENT:
+            raise ConnectionClosedError(endpoint_url=f"https://{model.service_model.service_name}")
         try:
             if fault and fault not in (LOST, DEATH):
                 raise RefusalError(fault)
@@ -91,6 +96,8 @@ class StandIn:
             return _answer(status, {"Error": {"Code": refusal.code, "Message": str(refusal)}})
         if fault == DEATH:
             raise LambdaDeathError(name)
+        if fault and context["client_config"].retries["total_max_attempts"] > 1:
+            return self._handle(model, context)
         if fault:
             raise ReadTimeoutError(endpoint_url=f"https://{model.service_model.service_name}")
         if model.output_shape is not None:

@@ -177,7 +177,7 @@ class KafkaConnect(Parts):
         return {
             "connectorOperations": [
                 {key: value for key, value in each.items() if key not in hidden}
-                for each in self.operations.values()
+                for each in self._listed(self.operations, "connector-operation")
                 if each["connectorArn"] == wanted["connectorArn"]
             ]
         }

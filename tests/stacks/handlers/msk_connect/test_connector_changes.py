@@ -7,7 +7,7 @@ import pytest
 from stacks.handlers import connector
 from stacks.handlers.msk_connect.changes import update
 from tests.stacks.handlers.clients import client
-from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing
+from tests.stacks.handlers.cloudformation import Clock, DeploymentError, Stack, failing
 from tests.stacks.handlers.msk_connect.requests import (
     NAME,
     assert_as,
@@ -18,12 +18,15 @@ from tests.stacks.handlers.msk_connect.requests import (
     worker,
 )
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
-from tests.stacks.handlers.provider_framework import LOST
+from tests.stacks.handlers.provider_framework import LOST, UNSENT
 
 
+@pytest.mark.parametrize(("fault", "sent"), [(LOST, 1), (UNSENT, 2)])
 @pytest.mark.parametrize("what", ["capacity", "plugins", "workerConfiguration", "connectorConfiguration"])
-def test_only_what_changed_is_asked_for_in_place_and_once(connect: KafkaConnect, source: Stack, what: str) -> None:
-    """Also when the answer gets lost."""
+def test_only_what_changed_is_asked_for_in_place_and_once(
+    connect: KafkaConnect, source: Stack, what: str, fault: str, sent: int
+) -> None:
+    """Also when the answer gets lost, after the service has taken the request or before."""
     arn = source.create()["Arn"]
     changes: dict[str, Any] = {
         "capacity": provisioned(2),
@@ -31,11 +34,33 @@ def test_only_what_changed_is_asked_for_in_place_and_once(connect: KafkaConnect,
         "workerConfiguration": worker("two", "a=b\noffset.storage.topic=offsets\n"),
         "connectorConfiguration": source.wanted["connectorConfiguration"] | {"poll.interval.ms": "100"},
     }
-    connect.faults["UpdateConnector"] = [LOST]
+    connect.faults["UpdateConnector"] = [fault]
     assert source.update(source.but(**{what: changes[what]}))["Arn"] == arn
-    (request,) = updates(connect)
-    assert request.keys() == {"connectorArn", "currentVersion", what}
+    requests = updates(connect)
+    assert len(requests) == sent
+    assert all(request.keys() == {"connectorArn", "currentVersion", what} for request in requests)
+    assert len(connect.operations) == 1
     assert source.deleted == []
+
+
+def test_an_operation_whose_answer_was_lost_is_waited_for_though_nothing_shows_it_yet(
+    connect: KafkaConnect, source: Stack, clock: Clock
+) -> None:
+    """Unlike another refused update, whose request is wrong."""
+    source.create()
+    changed, found = configuration(source.wanted, a="b"), connect.connector(NAME)
+    connect.faults["UpdateConnector"] = [LOST, "BadRequestException", "BadRequestException"]
+    connect.list_lag, connect.ticks_needed = 60.0, 10
+    waiting = source.begin_update(changed)
+    for _ in range(3):
+        assert waiting.poll() is None
+        found["connectorState"] = "RUNNING"
+        clock.sleep(30)
+    connect.list_lag, connect.ticks_needed = 0.0, 0
+    connect.tick()
+    assert waiting.poll() is not None
+    assert_as(connect, changed)
+    assert len(connect.operations) == 1
 
 
 def test_changes_of_both_kinds_are_one_operation_after_the_other(connect: KafkaConnect, source: Stack) -> None:
