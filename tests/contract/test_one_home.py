@@ -23,6 +23,7 @@ SHOWN = ("local/dashboard", "stacks/monitoring")
 MEANT_OTHERWISE = {
     ("local/state/word.py", states.Word.DOWN): "the command's name",
     ("stacks/monitoring/watched.py", states.SOURCE): "a connector's role in names of alarms",
+    ("stacks/monitoring/watched.py", states.JOB): "the name of a method",
     ("stacks/monitoring/stack.py", states.LANDING): "a bucket's name",
 }
 
