@@ -32,9 +32,8 @@ def render(page: Page, kind: Format) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"markdown": _markdown, "code": _code}
-    facts = {"page": page, "drawing": network.svg(page.network) if kind == "html" else network.mermaid(page.network)}
-    text = environment.get_template(f"page.{kind}.j2").render(facts)
+    environment.filters |= {"markdown": _markdown, "code": _code, "svg": network.svg}
+    text = environment.get_template(f"page.{kind}.j2").render(page=page)
     return re.sub(r"\n{3,}", "\n\n", text)
 
 
@@ -42,7 +41,7 @@ def write(page: Page, folder: Path) -> list[Path]:
     """Write both files into a folder, named after the environment."""
     folder.mkdir(parents=True, exist_ok=True)
     kinds: tuple[Format, ...] = ("html", "md")
-    paths = [folder / f"{page.name}.{kind}" for kind in kinds]
+    paths = [folder / f"{page.environment.name}.{kind}" for kind in kinds]
     for path, kind in zip(paths, kinds, strict=True):
         path.write_text(render(page, kind), encoding="utf-8")
     return paths
@@ -65,17 +64,17 @@ def _code(text: object) -> Markup:
 
 
 def summary(page: Page, paths: Iterable[Path]) -> str:
-    """Write about twenty lines, with every finding."""
+    """Write what is found and what matters."""
     return "\n".join(_lines(page, paths))
 
 
 def _lines(page: Page, paths: Iterable[Path]) -> Iterator[str]:
-    yield f"{page.prefix}: account {page.account}, {page.region}"
+    yield f"{page.environment.prefix}: account {page.environment.account}, {page.environment.region}"
     yield page.verdict.words
-    for found in page.verdict.findings:
-        yield f"  {found.level}: {found.rule}: {found.resource}: {found.message}"
+    for found in page.verdict.facts:
+        yield f"  {found.level}: {found.rule}: {', '.join(found.where)}: {found.what}"
     yield ""
-    for question, answers in (*page.verdict.rows, *_changes(page)):
+    for question, answers in page.verdict.rows:
         yield textwrap.fill(
             f"{question + ':':<{INDENT}}{'; '.join(answers)}",
             width=WIDTH,
@@ -85,8 +84,3 @@ def _lines(page: Page, paths: Iterable[Path]) -> Iterator[str]:
         )
     yield ""
     yield f"For a decision, read {' or '.join(str(path) for path in paths)}"
-
-
-def _changes(page: Page) -> Iterator[tuple[str, tuple[str, ...]]]:
-    if page.verdict.changes is not None:
-        yield "Changes against the snapshot", page.verdict.changes

@@ -8,6 +8,7 @@ from stacks.gate.template import as_list, written
 
 # Services' common names, by action prefix.
 SERVICES = {
+    "athena": "Athena",
     "autoscaling": "Auto Scaling",
     "cloudwatch": "CloudWatch",
     "ec2": "EC2",
