@@ -64,7 +64,7 @@ def _about(material: Material, function: Subject) -> str:
         return material.readable(function.stack, written(text))
     module = str(function.get("Handler")).rpartition(".")[0].replace(".", "/")
     asset = plain_text(function.get("Code.S3Key")).partition(".")[0]
-    path = material.folder / f"asset.{asset}" / f"{module}.py"
+    path = material.synthesis.folder / f"asset.{asset}" / f"{module}.py"
     if not path.is_file():
         return ""
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""

@@ -4,13 +4,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from operate.review.findings import facts
-from operate.synth import Acknowledged, Synthesis
+from operate.synth import Synthesis
 from settings.environment import Environment
-from stacks.gate.rights import Accepted
 from stacks.gate.template import App, Subject
 
 # The hash at the end of CDK's logical ids; the ends of an L2 construct's path, which say nothing.
@@ -23,28 +21,17 @@ _ID = re.compile(r"\b[A-Z][A-Za-z0-9]{8,}\b")
 _ARN = re.compile(r"arn:(?:aws|<AWS::Partition>):([a-z0-9-]+):([^:\s]*):([^:\s]*):")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Material:
-    """An environment's settings, templates, acceptances, each resource's origin, and the `folder` with the assets."""
+    """An environment's settings, and what their synthesis gave."""
 
     environment: Environment
-    app: App
-    accepted: tuple[Accepted, ...]
-    acknowledged: tuple[Acknowledged, ...]
-    paths: Mapping[tuple[str, str], str]
-    folder: Path
+    synthesis: Synthesis
 
-    @classmethod
-    def of(cls, environment: Environment, synthesis: Synthesis) -> "Material":
-        """Take over the result of a synthesis."""
-        return cls(
-            environment=environment,
-            app=App(facts=facts(environment), templates=synthesis.templates, protected=synthesis.protected),
-            accepted=synthesis.accepted,
-            acknowledged=synthesis.acknowledged,
-            paths=synthesis.paths,
-            folder=synthesis.folder,
-        )
+    @cached_property
+    def app(self) -> App:
+        templates, protected = self.synthesis.templates, self.synthesis.protected
+        return App(facts=facts(self.environment), templates=templates, protected=protected)
 
     def stack_name(self, stack: str) -> str:
         """Name a stack without the environment's prefix."""
@@ -55,7 +42,7 @@ class Material:
         return self.name_at(subject.stack, subject.id)
 
     def name_at(self, stack: str, logical_id: str) -> str:
-        path = self.paths.get((stack, logical_id))
+        path = self.synthesis.paths.get((stack, logical_id))
         if path is None:
             return f"{self.stack_name(stack)}/{_HASH.sub('', logical_id)}"
         return self.path_name(path)
@@ -68,7 +55,7 @@ class Material:
 
     def title(self, subject: Subject) -> str:
         """Name a resource by its author's description, or its name on AWS; else by its place."""
-        path = self.paths.get((subject.stack, subject.id), "")
+        path = self.synthesis.paths.get((subject.stack, subject.id), "")
         for key in ("GroupDescription", "Description", "BucketName", "ClusterName", "DBClusterIdentifier"):
             text = subject.get(key)
             if isinstance(text, str) and not path.startswith(text):
@@ -101,9 +88,8 @@ class Material:
     @cached_property
     def reasons(self) -> Mapping[tuple[str, str, Any], str]:
         """Why a right is accepted, by stack, holder and grant."""
-        return {
-            (each.stack, each.holder, grant): each.reason for each in self.accepted for grant in sorted(each.grants)
-        }
+        accepted = self.synthesis.accepted
+        return {(each.stack, each.holder, grant): each.reason for each in accepted for grant in each.grants}
 
 
 def references(value: Any) -> Iterator[Any]:

@@ -6,7 +6,7 @@ The drawing is in Graphviz's language, as SVG from Graphviz in WebAssembly, and 
 import json
 import re
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Network, ip_network
 from pathlib import Path
@@ -152,9 +152,7 @@ def _port(subject: Subject, value: Any) -> str:
 
 
 def _merged(ways: Iterable[Way]) -> tuple[Way, ...]:
-    found: dict[tuple[str, str], list[Way]] = {}
-    for way in ways:
-        found.setdefault((way.source, way.target), []).append(way)
+    found = grouped((way[:2], way) for way in ways)
     merged = [
         Way(
             *ends,
@@ -171,42 +169,31 @@ def section(material: Material, found: Network) -> Section:
     """Draw it, say who the VPN's users are, and list what they reach: their traffic has the bastion's group."""
     bastion = {_group(material, each) for each in material.app.resources(GROUP) if each.id.startswith(BASTION)}
     vpc, vpn = IPv4Network(material.environment.network.cidr), material.environment.vpn
-    reach = [way for way in found.ways_in if way.source in bastion or _holds(way.source, vpc)]
-    out = [way for way in found.ways_out if way.source in bastion]
     users, homes = (", ".join(texts) or "nobody" for texts in (vpn.users, map(_documented, vpn.client_cidrs)))
-    drawing = Drawing(
-        "Thick and marked: from outside of private networks. Dashed: what gets out.", graphviz(found), mermaid(found)
-    )
-    tables = (
-        Table("Ways in", ("From", "To", "Ports", "What for", "From outside"), [_shown(way) for way in found.ways_in]),
-        Table(
-            "Ways out that no way in above answers",
-            ("From", "To", "Ports", "What for"),
-            [way[:4] for way in found.ways_out],
-        ),
-        Table(
-            "Security groups",
-            ("Group", "Worn by"),
-            [(name, members or "nothing by itself") for name, members in found.groups.items()],
-        ),
-        Table("What lets a VPN user in", ("Lets in", "Target", "Ports"), [way[:3] for way in reach]),
-        Table("Where a VPN user gets out to", ("To", "Ports", "What for"), [way[1:4] for way in out]),
-    )
+    drawn = graphviz(found), mermaid(found)
+    ways = [
+        (*way[:4], "yes" if way.public else "no", "yes" if way.source in bastion or _holds(way.source, vpc) else "no")
+        for way in (*found.ways_in, *found.ways_out)
+    ]
+    groups = [(name, members or "nothing by itself") for name, members in found.groups.items()]
     return Section(
         title="Who reaches whom",
         shown=(
-            drawing,
+            Drawing("Thick and marked: from outside of private networks. Dashed: what gets out.", *drawn),
             f"VPN users: {users}. They come from {homes}. The VPN gives an address, no login: databases and brokers "
             "ask for their own.",
         ),
-        fold=f"{count(len(found.ways_in), 'way')} in, {len(found.ways_out)} out, what wears the "
-        f"{len(found.groups)} security groups, and what a VPN user reaches",
-        folded=tables,
+        fold=f"{count(len(found.ways_in), 'way')} in, {len(found.ways_out)} out, which of them VPN users have, and "
+        f"what wears the {len(groups)} security groups",
+        folded=(
+            Table(
+                "Ways in, then ways out that none of these answers",
+                ("From", "To", "Ports", "What for", "Outside of private networks", "VPN users have it"),
+                ways,
+            ),
+            Table("Security groups", ("Group", "Worn by"), groups),
+        ),
     )
-
-
-def _shown(way: Way) -> Sequence[str | tuple[str, ...]]:
-    return (*way[:4], "yes" if way.public else "no")
 
 
 def _holds(source: str, vpc: IPv4Network) -> bool:

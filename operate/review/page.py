@@ -29,7 +29,7 @@ def page(
     environment: Environment, synthesis: Synthesis, findings: Sequence[Finding], *, changes: Sequence[str] | None = None
 ) -> Page:
     """Read all sections; `changes`: differences from the last reviewed state, if compared."""
-    material = Material.of(environment, synthesis)
+    material = Material(environment, synthesis)
     rights = roles.rights_by_holder(material)
     net, held, holders = network.network(material), holdings.holdings(material), roles.all_holders(material, rights)
     bill = cost.cost(environment)
@@ -57,7 +57,7 @@ def page(
 
 def acknowledgements(material: Material) -> Section:
     """Group findings by reason, the reason with the most findings first."""
-    found = grouped((each.reason, each) for each in material.acknowledged)
+    found = grouped((each.reason, each) for each in material.synthesis.acknowledged)
     rows = [
         (
             reason,
@@ -69,7 +69,7 @@ def acknowledgements(material: Material) -> Section:
     ]
     return Section(
         title="Findings that were acknowledged",
-        fold=f"{len(material.acknowledged)} findings that are as they should be, for {len(rows)} reasons",
+        fold=f"{len(material.synthesis.acknowledged)} findings that are as they should be, for {len(rows)} reasons",
         folded=(Table("Why", ("Reason", "Findings", "Of what", "Construct, and below it"), rows),),
     )
 

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from operate.diff.resources import looked_up
 from operate.review.holdings import KEPT, Holding
@@ -20,7 +20,8 @@ NOT_COMPARED = "not compared"
 _UNPINNED = re.compile(r"(?=.*(?:SHA-256|checksum)).*?(\S+\.(?:zip|jar|tar\.gz))\b")
 
 
-class Fact(NamedTuple):
+@dataclass(frozen=True)
+class Fact:
     """What one or several findings say, and where."""
 
     level: str
@@ -88,7 +89,7 @@ def _headline(facts: Sequence[Fact], *, compared: bool) -> tuple[Colour, str]:
     if errors:
         counts = f"{count(errors, 'error')} and {count(warnings, 'warning')}"
         return "red", f"No: {counts}. `./lake aws deploy` refuses it."
-    undone = [f"{count(warnings, 'thing')} to do or to decide before it deploys"] if warnings else []
+    undone = [f"{count(warnings, 'thing')} must be done or decided before it deploys"] if warnings else []
     undone += [] if compared else ["it wasn't compared with what was reviewed"]
     if undone:
         return "amber", f"Not yet: no check refuses it, but {', and '.join(undone)}."
@@ -103,7 +104,7 @@ def _facts(material: Material, findings: Sequence[Finding]) -> Iterator[Fact]:
         key = (each.level, release[1]) if release else (each.level, each.rule, fact.what)
         found.setdefault(key, []).append(fact)
     for same in found.values():
-        yield same[-1]._replace(where=siblings(each.where[0] for each in same))
+        yield replace(same[-1], where=siblings(each.where[0] for each in same))
 
 
 def _where(material: Material, finding: Finding) -> str:

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from operate.review.findings import facts
 from operate.review.material import Material
 from operate.review.network import Network, Way, graphviz, mermaid, network, section
 from operate.review.rows import Table, siblings
 from operate.review.words import condition_in_words, in_words, rule_in_words
+from operate.synth import Synthesis
 from settings.environment import Environment
 from settings.load import load
-from stacks.gate.template import App
 
 pytestmark = pytest.mark.synth
 
@@ -33,8 +32,9 @@ def group(description: str, *into: dict[str, Any], out: list[dict[str, Any]] | N
 
 def material(environment: Environment, **resources: dict[str, Any]) -> Material:
     templates = {STACK: {"Resources": resources}}
-    app = App(facts=facts(environment), templates=templates)
-    return Material(environment=environment, app=app, accepted=(), acknowledged=(), paths={}, folder=Path())
+    return Material(
+        environment, Synthesis(folder=Path(), templates=templates, violations=(), acknowledged=(), accepted=())
+    )
 
 
 def read(*into: dict[str, Any], out: list[dict[str, Any]] | None = None, **more: dict[str, Any]) -> Network:
@@ -103,9 +103,11 @@ def test_what_lets_in_the_bastions_group_or_address_lets_a_vpn_user_in() -> None
     ]
     vpn = group("VPN", out=[rule(443, CidrIp="0.0.0.0/0")])
     found = material(environment, BrokerAccess1A2B3C4D=group("Brokers", *into), VpnAccessA1B2C3D4=vpn)
-    reach, out = (part for part in section(found, network(found)).folded[3:] if isinstance(part, Table))
-    assert {row[2] for row in reach.rows} == {("TCP 9098",), ("TCP 443",), ("everything",)}
-    assert [row[:2] for row in out.rows] == [("the internet", ("TCP 443",))]
+    ways, _ = section(found, network(found)).folded
+    assert isinstance(ways, Table)
+    users = [row for row in ways.rows if row[-1] == "yes"]
+    assert {row[2] for row in users if row[0] != "VPN"} == {("TCP 443",), ("everything",)}
+    assert [row[1:3] for row in users if row[0] == "VPN"] == [("Brokers", ("TCP 9098",)), ("the internet", ("TCP 443",))]
 
 
 def test_it_says_who_may_connect_and_from_where() -> None:

@@ -82,7 +82,7 @@ def test_the_nodes_reach_the_database_and_the_gate_accepts_that(on_its_own: Synt
 
 
 def test_the_review_shows_who_reaches_the_database_and_reads_the_secret(on_its_own: Synthesized) -> None:
-    shown = Material.of(on_its_own.settings, on_its_own.synthesis)
+    shown = Material(on_its_own.settings, on_its_own.synthesis)
     ways_in = network(shown).ways_in
     [database] = {way.target for way in ways_in if way.source in CLIENTS and way.ports == ("TCP 5432",)}
     assert database == "The source database"

@@ -118,7 +118,7 @@ def test_the_review_says_who_is_granted_what(many: Synthesized) -> None:
     from operate.review.render import render
     from operate.review.roles import let_in
 
-    found = {(who, where): actions for who, actions, where, *_ in let_in(Material.of(many.settings, many.synthesis))}
+    found = {(who, where): actions for who, actions, where, *_ in let_in(Material(many.settings, many.synthesis))}
     in_quicksight = {place[1].rpartition("/")[2]: actions for place, actions in found.items() if "group" in place[0]}
     assert in_quicksight.pop("Analysis") == (
         "QuickSight: reads, changes, deletes, query analysis, update analysis permissions, restore analysis",
@@ -153,7 +153,7 @@ def test_the_review_names_a_user_of_another_namespace_and_what_may_be_handed_on(
     changed.set("analytics", f"{QUICKSIGHT}Dashboard", "Permissions/0/Principal", user)
     changed.set("analytics", GRANTS, "PermissionsWithGrantOption", ["SELECT"])
     synthesis = dataclasses.replace(many.synthesis, templates=changed.templates)
-    found = let_in(Material.of(many.settings, synthesis))
+    found = let_in(Material(many.settings, synthesis))
     assert [row[2] for row in found if row[0] == "QuickSight's user bob in partners"] == [
         "analytics/QuickSight/Dashboard"
     ]

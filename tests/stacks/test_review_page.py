@@ -241,7 +241,7 @@ UNPINNED = [
         ([], ["no changes"], "green", "Yes: no check refuses it, and nothing is left to do."),
         ([], None, "amber", "it wasn't compared"),
         ([], ["not compared: there is no snapshot"], "amber", "it wasn't compared"),
-        (UNPINNED, ["no changes"], "amber", "Not yet: no check refuses it, but 1 thing to do"),
+        (UNPINNED, ["no changes"], "amber", "Not yet: no check refuses it, but 1 thing must be done"),
         ([dataclasses.replace(UNPINNED[0], level="error"), UNPINNED[1]], None, "red", "No: 1 error and 1 warning."),
     ],
 )
