@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -65,22 +65,17 @@ def _code(text: object) -> Markup:
 
 def summary(page: Page, paths: Iterable[Path]) -> str:
     """Write what is found and what matters."""
-    return "\n".join(_lines(page, paths))
-
-
-def _lines(page: Page, paths: Iterable[Path]) -> Iterator[str]:
-    yield f"{page.environment.prefix}: account {page.environment.account}, {page.environment.region}"
-    yield page.verdict.words
-    for found in page.verdict.facts:
-        yield f"  {found.level}: {found.rule}: {', '.join(found.where)}: {found.what}"
-    yield ""
-    for question, answers in page.verdict.rows:
-        yield textwrap.fill(
-            f"{question + ':':<{INDENT}}{'; '.join(answers)}",
-            width=WIDTH,
-            subsequent_indent=" " * INDENT,
-            break_on_hyphens=False,
-            break_long_words=False,
-        )
-    yield ""
-    yield f"For a decision, read {' or '.join(str(path) for path in paths)}"
+    rows = [f"{question + ':':<{INDENT}}{'; '.join(answers)}" for question, answers in page.verdict.rows]
+    wrap = textwrap.TextWrapper(WIDTH, subsequent_indent=" " * INDENT, break_on_hyphens=False, break_long_words=False)
+    found = [f"  {each.level}: {each.rule}: {', '.join(each.where)}: {each.what}" for each in page.verdict.facts]
+    return "\n".join(
+        [
+            f"{page.environment.prefix}: account {page.environment.account}, {page.environment.region}",
+            page.verdict.words,
+            *found,
+            "",
+            *map(wrap.fill, rows),
+            "",
+            f"For a decision, read {' or '.join(map(str, paths))}",
+        ]
+    )

@@ -9,21 +9,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from operate.review.material import Material, references
-from operate.review.rows import Cell, Section, Table, grouped, siblings, unique
+from operate.review.rows import Cell, Section, Table, count, grouped, siblings, unique
 from operate.review.words import condition_in_words, in_words
 from stacks.gate.rights import Grant, grants, holders, is_wide, principals
 from stacks.gate.template import Subject, as_list, written
 
 # All that CDK's provider framework needs: to call our functions, and to wait for them.
 FRAMEWORK = frozenset({"lambda:InvokeFunction", "lambda:GetFunction", "states:StartExecution"})
-UNACCEPTED = "nobody has accepted it"
 BASIC = "service-role/AWSLambdaBasicExecutionRole"
 ROLE, PEOPLES = "AWS::IAM::Role", "AWS::IAM::ManagedPolicy"
 Wildcard = Literal["", "name", "everything"]
-WILDCARDS: Mapping[Wildcard, str] = {
-    "everything": "On every resource of a kind",
-    "name": "On names that end in a wildcard",
-}
+# By how bad it is.
+WILDCARDS: Mapping[Wildcard, str] = {"everything": "every resource of a kind", "name": "names that end so", "": "no"}
 # Their policies say who may assume a role, or what an endpoint is for: other sections cover that.
 _OTHERS = frozenset({ROLE, PEOPLES, "AWS::IAM::Policy", "AWS::EC2::VPCEndpoint"})
 # A user or group by its ARN: kind, namespace and name.
@@ -40,9 +37,10 @@ class Right(NamedTuple):
     wildcard: Wildcard
 
     @property
-    def sentence(self) -> str:
-        condition = f", only if {self.condition}" if self.condition else ""
-        return f"{'; '.join(in_words(self.actions))} — on {', '.join(self.resources)}{condition}"
+    def row(self) -> tuple[Cell, ...]:
+        reason = self.reason or ("nobody has accepted it" if self.wildcard else "-")
+        where = WILDCARDS[self.wildcard]
+        return in_words(self.actions), self.resources, self.condition or "-", reason, where, self.actions
 
 
 class Holder(NamedTuple):
@@ -144,39 +142,34 @@ def _may(rights: Iterable[Right]) -> tuple[str, ...]:
     return in_words(dict.fromkeys(action for right in rights for action in right.actions))
 
 
-def wide(several: Iterable[Holder], wildcard: Wildcard) -> list[tuple[Cell, tuple[str, ...], str]]:
-    """Return rows of who may what with a wildcard, and why, those without a reason first; the same rights together."""
-    found: dict[tuple[Right, ...], list[str]] = {}
-    for holder in several:
-        rights = [right for right in holder.rights if right.wildcard == wildcard and not holder.is_framework]
-        for same in grouped((right.reason, right) for right in rights).values():
-            found.setdefault(tuple(same), []).append(holder.name)
-    return [
-        (siblings(names), tuple(right.sentence for right in rights), rights[0].reason or UNACCEPTED)
-        for rights, names in sorted(found.items(), key=lambda item: (item[0][0].reason != "", sorted(item[1])))
-    ]
+def wildcards(several: Iterable[Holder]) -> list[str]:
+    """Count the rights with wildcards, and those of them that nobody has accepted."""
+    rights = {right for each in several if not each.is_framework for right in each.rights}
+    counts = [(where, [each for each in rights if each.wildcard == kind]) for kind, where in WILDCARDS.items() if kind]
+    unaccepted = sum(not each.reason for _, found in counts for each in found)
+    said = [f"nobody has accepted {unaccepted} of them"] if unaccepted else []
+    return [f"{where}: {count(len(found), 'right')}" for where, found in counts] + said
 
 
 def section(material: Material, several: tuple[Holder, ...]) -> Section:
-    shown = [each for each in several if not each.is_framework]
-    alike = grouped(((each.rights, each.managed, each.taken_by), each.name) for each in shown)
-    rows: list[tuple[Cell, ...]] = []
-    for (rights, managed, taken_by), names in sorted(alike.items(), key=lambda item: sorted(item[1])):
-        who, by = siblings(names), (*taken_by, *(f"with AWS's policy {each}" for each in managed))
-        rows += [(who, by, in_words(r.actions), r.actions, r.resources, r.condition or "-") for r in rights] or [
-            (who, by, "-", "-", "-", "-")
-        ]
+    """List each right once, with all that have it: those with a wildcard first, and first what nobody has accepted."""
+    shown, let_in_ = [each for each in several if not each.is_framework], let_in(material)
+    order = list(WILDCARDS)
+    found = grouped((right, each.name) for each in shown for right in each.rights)
+    by_right = sorted(found.items(), key=lambda each: (order.index(each[0].wildcard), each[0].reason, each[1]))
+    rows = [(siblings(names), *right.row) for right, names in by_right]
+    taken = grouped(
+        ((*each.taken_by, *(f"with AWS's {policy}" for policy in each.managed)), each.name) for each in shown
+    )
     framework = len(several) - len(shown)
-    let_in_ = let_in(material)
     return Section(
         title="What people and roles may do",
         shown=(Table("Policies made for people", ("Policy", "For what", "May"), peoples(shown)),),
-        fold=f"Every wildcard with its reason, {len(let_in_)} whom a resource's own policy lets in, and all rights of "
-        f"{len(alike)} kinds of roles",
+        fold=f"Every right with its reason, wildcards first, and {len(let_in_)} whom a resource's own policy lets in",
         folded=(
-            *(Table(title, ("Role", "May", "Why"), wide(shown, kind)) for kind, title in WILDCARDS.items()),
+            Table("All rights", ("Who", "May", "On", "Only if", "Why", "Wildcard", "Actions"), rows),
             Table("Let in by a resource's own policy", ("Who", "May", "Where", "Only if", "Why"), let_in_),
-            Table("All rights", ("Role", "Taken by", "May", "Actions", "On", "Only if"), rows),
+            Table("Taken by", ("By", "Roles"), [(by, siblings(names)) for by, names in taken.items()]),
             f"CDK's own framework for custom resources: {framework} roles that may call the functions of section 6 and "
             "wait for them, and nothing else.",
         ),

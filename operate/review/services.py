@@ -18,6 +18,7 @@ _TELLS: Mapping[str, tuple[str, str]] = {
     "AWS::RDS::DBCluster": ("the database", "AWS/RDS"),
     "AWS::MSK::Cluster": ("the brokers", "AWS/Kafka"),
     "Custom::Connector": ("the connectors", "AWS/KafkaConnect"),
+    "Custom::KubernetesConnector": ("the connectors", "{prefix}/kafka-connect"),
     "AWS::EMR::Cluster": ("the job's cluster", "aws.emr"),
     "AWS::EKS::Cluster": ("Kubernetes' nodes", "ContainerInsights"),
     "AWS::EC2::Instance": ("the VPN's bastion", "AWS/EC2"),
@@ -36,13 +37,15 @@ def kafka(material: Material) -> Iterator[str]:
         unclean = "no" if set_.get("unclean.leader.election.enable") == "false" else "even a"
         yield f"a write counts once {least} of {replicas} replicas have it; {unclean} replica that lags may lead"
         yield f"events of at most {_size(set_.get('message.max.bytes'))}"
-    topics = [topic for each in material.app.resources("Custom::Topics") for topic in each.opened["Request"]["topics"]]
+    topics = [
+        topic for each in material.app.resources("Custom::Topics") for topic in each.opened["Request"].get("topics", [])
+    ]
     for words, names in grouped((_topic(topic), unknown_shown(str(topic["name"]))) for topic in topics).items():
         yield f"{several(names, 'topics')}: {words}"
 
 
 def _topic(topic: Mapping[str, Any]) -> str:
-    config: Mapping[str, str] = topic["config"]
+    config: Mapping[str, str] = topic.get("config", {})
     kept = config.get("retention.ms", "")
     words = [f"for {count(int(kept) // DAY_MS, 'day')}" if kept.isdigit() else "for ever"]
     if config.get("cleanup.policy") == "compact":
@@ -51,7 +54,7 @@ def _topic(topic: Mapping[str, Any]) -> str:
         words += [f"until there are {_size(config['retention.bytes'])}"]
     if size := config.get("max.message.bytes"):
         words += [f"events of at most {_size(size)}"]
-    return ", ".join([*words, f"{topic['replicas']} replicas"])
+    return ", ".join([*words, f"{topic.get('replicas', 'default')} replicas"])
 
 
 def _size(number: object) -> str:
@@ -92,7 +95,8 @@ def alarms(material: Material) -> Iterator[str]:
     heard = [each for found in telling.values() for each, topics in found if topics]
     said = {text for each in heard for _, text in strings(dict(each.properties))}
     there = {each.type for each in material.app.subjects}
-    unwatched = [what for type_, (what, metrics) in _TELLS.items() if type_ in there and metrics not in said]
+    parts = [(type_, what, by.format(prefix=material.environment.prefix)) for type_, (what, by) in _TELLS.items()]
+    unwatched = [what for type_, what, by in parts if type_ in there and by not in said]
     yield f"not watched: {', '.join(unwatched) or 'nothing that runs'}"
 
 

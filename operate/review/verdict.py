@@ -9,7 +9,7 @@ from operate.diff.resources import looked_up
 from operate.review.holdings import KEPT, Holding
 from operate.review.material import Material
 from operate.review.network import Network
-from operate.review.roles import UNACCEPTED, WILDCARDS, Holder, Wildcard, peoples, wide
+from operate.review.roles import Holder, peoples, wildcards
 from operate.review.rows import Section, Table, count, grouped, siblings
 from operate.review.services import answers
 from stacks.gate.template import Finding
@@ -68,7 +68,7 @@ def verdict(
         ("Open to the internet", _open(network)),
         ("Out to the internet", _out(network)),
         ("Made for people", [f"{name}: {what}" for name, what, _ in peoples(holders)]),
-        ("Wildcards in rights", [_wildcards(holders, kind) for kind in WILDCARDS]),
+        ("Wildcards in rights", wildcards(holders)),
         ("Kept on delete", [each.name for each in holdings if each.on_delete == KEPT]),
         ("Deleted", [_deleted(each) for each in holdings if each.on_delete != KEPT]),
         ("Without encryption or a retention", [f"{each.name}: {each.missing}" for each in holdings if each.missing]),
@@ -124,13 +124,6 @@ def _open(network: Network) -> list[str]:
 def _out(network: Network) -> list[str]:
     found = grouped((", ".join(way.ports), way.source) for way in network.ways_out if way.public)
     return [f"{ports}: {', '.join(sources)}" for ports, sources in sorted(found.items())]
-
-
-def _wildcards(holders: Sequence[Holder], kind: Wildcard) -> str:
-    rows = wide(holders, kind)
-    unaccepted = sum(why == UNACCEPTED for *_, why in rows)
-    said = f"; nobody has accepted {unaccepted} of them" if unaccepted else ""
-    return f"{WILDCARDS[kind].lower()}: {count(sum(len(may) for _, may, _ in rows), 'right')}{said}"
 
 
 def _deleted(holding: Holding) -> str:

@@ -203,7 +203,7 @@ def test_no_role_is_lost_and_cdks_framework_is_one_line(environment: Synthesized
     # Each provider's three functions and its state machine.
     assert framework % 4 == 0
     assert framework > 20
-    named = sum(len(name.split(" and ")) for names in rows(read, "All rights") for name in names)
+    named = sum(len(name.split(" and ")) for _, names in table(read, "Taken by") for name in names)
     peoples = environment.everywhere("AWS::IAM::ManagedPolicy")
     assert named + framework == len(environment.everywhere("AWS::IAM::Role")) + len(peoples)
 
@@ -242,6 +242,12 @@ UNPINNED = [
         ([], None, "amber", "it wasn't compared"),
         ([], ["not compared: there is no snapshot"], "amber", "it wasn't compared"),
         (UNPINNED, ["no changes"], "amber", "Not yet: no check refuses it, but 1 thing must be done"),
+        (
+            [dataclasses.replace(UNPINNED[0], message="same", stack=stack) for stack in "ab"],
+            ["no changes"],
+            "amber",
+            "1 thing must",
+        ),
         ([dataclasses.replace(UNPINNED[0], level="error"), UNPINNED[1]], None, "red", "No: 1 error and 1 warning."),
     ],
 )
@@ -353,18 +359,25 @@ def test_an_opened_port_is_in_verdict_drawing_and_tables(prod: Synthesized) -> N
 
 def test_a_wildcard_shows_first_with_nobody_having_accepted_it(prod: Synthesized) -> None:
     found = changed_page(prod, allow("processing", "RolesNodes", "s3:GetObject"))
-    assert table(found, "On every resource")[0] == (
+    assert table(found, "All rights")[0] == (
         ("processing/Roles/Nodes",),
-        ("S3: reads — on everything (*)",),
+        ("S3: reads",),
+        ("everything (*)",),
+        "-",
         "nobody has accepted it",
+        "every resource of a kind",
+        ("s3:GetObject",),
     )
-    answers = dict(found.verdict.rows)["Wildcards in rights"]
-    assert answers[0] == "on every resource of a kind: 12 rights; nobody has accepted 1 of them"
+    assert dict(found.verdict.rows)["Wildcards in rights"][-1] == "nobody has accepted 1 of them"
 
 
 def test_a_framework_role_that_may_more_is_shown_as_any_other(prod: Synthesized) -> None:
     found = changed_page(prod, allow("connectors", "TopicsProviderFrameworkframeworkonEvent", "iam:PassRole"))
-    assert "IAM: pass role — on everything (*)" in str(rows(found, "On every resource"))
+    assert table(found, "All rights")[0][:3] == (
+        ("connectors/Topics/Provider/Framework/framework-onEvent/ServiceRole",),
+        ("IAM: pass role",),
+        ("everything (*)",),
+    )
     assert "27 roles that may call" in render(found, "md")
 
 
