@@ -44,10 +44,9 @@ def holdings(material: Material) -> tuple[Holding, ...]:
 
 def section(held: tuple[Holding, ...]) -> Section:
     heads = ("Where", "What", "Encrypted by", "Kept for", "Backup", "On delete", "On replacement")
-    kept = [each for each in held if each.on_delete == KEPT]
-    fold = f"{count(len(kept), 'row')} of what a deletion keeps, {len(held) - len(kept)} of what goes: encryption, "
     table = Table("What holds data, and what becomes of it", heads, held)
-    return Section(title="What holds data", fold=f"{fold}retention and backups", folded=(table,))
+    fold = f"Encryption, retention, backups and what becomes of {count(len(held), 'holder')} of data"
+    return Section(title="What holds data", fold=fold, folded=(table,))
 
 
 def fates(subject: Subject) -> tuple[str, str]:
@@ -83,13 +82,9 @@ def _lifecycle(subject: Subject) -> Iterator[str]:
     for rule in rules:
         where = f" below {rule['Prefix']}" if rule.get("Prefix") else ""
         if days := rule.get("ExpirationInDays"):
-            yield f"objects{where}: {_days(days)}"
+            yield f"objects{where}: {count(days, 'day')}"
         if days := rule.get("NoncurrentVersionExpiration", {}).get("NoncurrentDays"):
-            yield f"old versions{where}: {_days(days)}"
-
-
-def _days(count: object) -> str:
-    return "1 day" if str(count) == "1" else f"{count} days"
+            yield f"old versions{where}: {count(days, 'day')}"
 
 
 def _key_of(subject: Subject, path: str, service: str) -> str:
@@ -104,7 +99,7 @@ def _database(_material: Material, subject: Subject) -> Words:
         f"Aurora cluster ({subject.get('Engine')} {subject.get('EngineVersion')}){protected}",
         _key_of(subject, "KmsKeyId", "RDS") if encrypted else "none",
         "until somebody deletes it",
-        f"{_days(days)}, to any second" if days else "1 day, AWS's default",
+        f"{count(days, 'day')}, to any second" if days else "1 day, AWS's default",
     )
 
 
@@ -159,5 +154,12 @@ def _logs(material: Material) -> Iterator[Holding]:
         for each in material.app.resources("AWS::Logs::LogGroup")
     )
     for (key, days, fate), names in alike.items():
-        retention = _days(days) if days else "none: everything stays"
-        yield Holding(several(names, "log groups"), f"log group{'s'[: len(names) - 1]}", key, retention, "none", *fate)
+        retention = count(days, "day") if days else "none: everything stays"
+        yield Holding(
+            several(names, "log groups"),
+            "log group" if len(names) == 1 else "log groups",
+            key,
+            retention,
+            "none",
+            *fate,
+        )

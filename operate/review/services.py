@@ -21,7 +21,7 @@ _TELLS: Mapping[str, tuple[str, str]] = {
     "Custom::KubernetesConnector": ("the connectors", "{prefix}/kafka-connect"),
     "AWS::EMR::Cluster": ("the job's cluster", "aws.emr"),
     "AWS::EKS::Cluster": ("Kubernetes' nodes", "ContainerInsights"),
-    "AWS::EC2::Instance": ("the VPN's bastion", "AWS/EC2"),
+    "AWS::EC2::Instance": ("EC2's instances", "AWS/EC2"),
     "AWS::EC2::NatGateway": ("the NAT gateways", "AWS/NATGateway"),
     "AWS::Lambda::Function": ("the functions", "AWS/Lambda"),
     ROTATION: ("rotations of secrets", "aws.secretsmanager"),
@@ -115,14 +115,10 @@ def foreign(material: Material) -> Iterator[str]:
     for each in material.app.resources("AWS::Serverless::Application", "AWS::CloudFormation::Stack"):
         location = each.get("Location") or {"TemplateURL": each.get("TemplateURL")}
         what = " ".join(_mapped(each, value).rpartition("/")[2] for value in location.values())
-        schedules = [one for one in material.app.resources(ROTATION) if _refers(one, each)]
-        rotated = [secret_of(one) for one in schedules]
-        does = f", which changes {' and '.join(material.name(one) for one in rotated if one)}" if rotated else ""
+        mine = [one for one in material.app.resources(ROTATION) if one.referred(one.get("RotationLambdaARN")) == each]
+        changed = ", ".join(material.name(secret) for one in mine if (secret := secret_of(one)))
+        does = f", which changes {changed}" if changed else ""
         yield f"{material.name(each)} is {what}{does}: no template shows its code and rights"
-
-
-def _refers(subject: Subject, other: Subject) -> bool:
-    return any(subject.referred(value) == other for value in references(dict(subject.properties)))
 
 
 def _mapped(subject: Subject, value: Any) -> str:

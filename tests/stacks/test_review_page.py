@@ -310,8 +310,13 @@ def test_the_headline_is_amber_until_all_is_done_and_compared(
         ),
         (
             "Who is told",
+            set_("monitoring", "AWS::CloudWatch::Alarm", "AlarmActions", [], "brokerdisk"),
+            "data-platform@example.com: 10 alarms, 2 events, 1 budget",
+        ),
+        (
+            "Who is told",
             methodcaller("take_out", "monitoring", "AWS::Events::Rule"),
-            "not watched: the job's cluster, the VPN's bastion, the NAT gateways, the functions, rotations of secrets",
+            "not watched: the job's cluster, EC2's instances, the NAT gateways, the functions, rotations of secrets",
         ),
         (
             "Others' code",
