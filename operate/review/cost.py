@@ -13,10 +13,11 @@ TENS = -1
 
 
 class Cost(NamedTuple):
-    """The bill in a sentence, and its lines as shown: what, part, quantity, USD each and a month."""
+    """The bill in a sentence, its lines as shown (what, part, quantity, USD each and a month), or why there is none."""
 
     words: str
     lines: tuple[tuple[str, ...], ...] = ()
+    problem: str = ""
 
 
 def cost(environment: Environment, prices: Prices | None = None) -> Cost:
@@ -24,7 +25,7 @@ def cost(environment: Environment, prices: Prices | None = None) -> Cost:
     try:
         found = items(environment, prices or load_prices())
     except OperateError as error:
-        return Cost(str(error))
+        return Cost(str(error), problem=str(error))
     usd, sure = (round(of(found), TENS) for of in (total, confirmed))
     without = "; ".join(item.what for item in unknown(found))
     lacking = f", without {without}, whose prices aren't known" if without else ""

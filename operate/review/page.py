@@ -8,7 +8,7 @@ from operate.errors import OperateError
 from operate.review import cost, custom, holdings, network, roles, secrets, services
 from operate.review.material import Material
 from operate.review.rows import Section, Table, grouped, siblings, unique
-from operate.review.verdict import NOT_COMPARED, Verdict, verdict
+from operate.review.verdict import Verdict, verdict
 from operate.review.words import rule_in_words
 from operate.synth import Synthesis
 from settings.environment import Environment
@@ -82,6 +82,6 @@ def changes(environment: Environment, synthesis: Synthesis) -> tuple[str, ...]:
     try:
         found = diff.changes(environment, synthesis.templates)
     except OperateError as error:
-        return (f"{NOT_COMPARED}: {error}",)
+        return (f"not compared: {error}",)
     grave = [f"{section.title}: {line}" for section in found.sections if section.grave for line in section.lines]
     return (found.summary, *grave)

@@ -12,7 +12,8 @@ from stacks.gate.template import Subject, as_list, plain_text, strings, written
 ALARM, EVENT, BUDGET = "AWS::CloudWatch::Alarm", "AWS::Events::Rule", "AWS::Budgets::Budget"
 _ENCRYPTED = {"EnableInTransitEncryption": "between its nodes", "EnableAtRestEncryption": "on its disks"}
 MB = 1024 * 1024
-DAY_MS = 24 * 60 * 60 * 1000
+_UNBOUND = {"-1": "ever", "": "AWS's default time"}
+HOUR_MS = 60 * 60 * 1000
 # What can fail: by type, and whose metrics or events would tell.
 _TELLS: Mapping[str, tuple[str, str]] = {
     "AWS::RDS::DBCluster": ("the database", "AWS/RDS"),
@@ -47,7 +48,9 @@ def kafka(material: Material) -> Iterator[str]:
 def _topic(topic: Mapping[str, Any]) -> str:
     config: Mapping[str, str] = topic.get("config", {})
     kept = config.get("retention.ms", "")
-    words = [f"for {count(int(kept) // DAY_MS, 'day')}" if kept.isdigit() else "for ever"]
+    hours = int(kept) // HOUR_MS if kept.isdigit() else 0
+    days = count(hours, "hour") if hours % 24 else count(hours // 24, "day")
+    words = [f"for {days if hours else _UNBOUND.get(kept, f'{kept} ms')}"]
     if config.get("cleanup.policy") == "compact":
         words = ["the newest of each key"]
     if config.get("retention.bytes", "-1") != "-1":

@@ -105,9 +105,12 @@ def test_what_lets_in_the_bastions_group_or_address_lets_a_vpn_user_in() -> None
     found = material(environment, BrokerAccess1A2B3C4D=group("Brokers", *into), VpnAccessA1B2C3D4=vpn)
     ways, _ = section(found, network(found)).folded
     assert isinstance(ways, Table)
-    users = [row for row in ways.rows if row[-1] == "yes"]
-    assert {row[2] for row in users if row[0] != "VPN"} == {("TCP 443",), ("everything",)}
-    assert [row[1:3] for row in users if row[0] == "VPN"] == [("Brokers", ("TCP 9098",)), ("the internet", ("TCP 443",))]
+    assert [row[:3] for row in ways.rows if row[-1] == "yes"] == [
+        ("the internet", "Brokers", ("everything",)),
+        ("VPN", "Brokers", ("TCP 9098",)),
+        ("the VPC (10.100.0.0/16)", "Brokers", ("TCP 443",)),
+        ("VPN", "the internet", ("TCP 443",)),
+    ]
 
 
 def test_it_says_who_may_connect_and_from_where() -> None:
