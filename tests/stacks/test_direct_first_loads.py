@@ -91,8 +91,8 @@ def test_the_review_shows_who_reaches_the_database_and_reads_the_secret(on_its_o
     assert ways["EMR core nodes"] == ("PostgreSQL from the streaming job",)
     [table] = section(shown, rights_by_holder(shown)).shown
     assert isinstance(table, Table)
-    [readers] = [row[-1] for row in table.rows if row[0] == "database/ShopConnectorSecret"]
-    assert "processing/Roles/Nodes" in readers
+    secrets = {row[0]: row[-1] for row in table.rows}
+    assert "processing/Roles/Nodes" in secrets["database/ShopConnectorSecret"]
 
 
 def dependencies(found: Synthesized, stack: str) -> Any:
