@@ -119,7 +119,9 @@ def test_the_review_says_who_is_granted_what(many: Synthesized) -> None:
     from operate.review.roles import let_in
 
     found = {(who, where): actions for who, actions, where, *_ in let_in(Material(many.settings, many.synthesis))}
-    in_quicksight = {place[1].rpartition("/")[2]: actions for place, actions in found.items() if "group" in place[0]}
+    in_quicksight = {
+        str(place[1]).rpartition("/")[2]: actions for place, actions in found.items() if "group" in place[0]
+    }
     assert in_quicksight.pop("Analysis") == (
         "QuickSight: reads, changes, deletes, query analysis, update analysis permissions, restore analysis",
     )
