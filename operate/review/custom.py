@@ -73,12 +73,12 @@ def _about(material: Material, function: Subject) -> str:
 
 def _asked(subject: Subject) -> Iterator[str]:
     for key, value in sorted((subject.opened.get("Request") or {}).items()):
-        match value:
-            case list():
-                names = [each.get("name") or each.get("file") for each in value if isinstance(each, dict)]
-                text = ", ".join(str(name) for name in names if name) or str(len(value))
-            case dict():
-                text = f"{len(value)} {'entry' if len(value) == 1 else 'entries'}"
-            case _:
-                text = str(value) if len(str(value)) <= _LONG else f"{len(str(value))} characters"
-        yield f"{key}: {unknown_shown(text)}"
+        text = unknown_shown(str(value))
+        if isinstance(value, list):
+            names = [each.get("name") or each.get("file") for each in value if isinstance(each, dict)]
+            text = unknown_shown(", ".join(str(name) for name in names if name)) or str(len(value))
+        elif isinstance(value, dict):
+            text = f"{len(value)} {'entry' if len(value) == 1 else 'entries'}"
+        elif len(text) > _LONG:
+            text = f"{len(text)} characters"
+        yield f"{key}: {text}"

@@ -97,42 +97,35 @@ def _ways(material: Material, kind: Kind) -> Iterator[Way]:
         for rule in rules:
             yield from _way(material, kind, subject, _group(material, subject), rule)
     for subject in apart:
-        group = _peer(material, subject, subject.get("GroupId"))
+        group, _ = _peer(material, subject, subject.get("GroupId"))
         yield from _way(material, kind, subject, group, subject.properties)
 
 
 def _way(material: Material, kind: Kind, subject: Subject, group: str, rule: Mapping[str, Any]) -> Iterator[Way]:
     other = "Source" if kind == "Ingress" else "Destination"
-    addresses, lists = rule.get("CidrIp") or rule.get("CidrIpv6"), rule.get(f"{other}PrefixListId")
-    if addresses == _NOTHING:
+    keys = ("CidrIp", "CidrIpv6", f"{other}PrefixListId", f"{other}SecurityGroupId", f"{other}SecurityGroupName")
+    value = next((rule[key] for key in keys if rule.get(key)), None)
+    if value == _NOTHING:
         return
-    peer = addresses or lists or rule.get(f"{other}SecurityGroupId") or rule.get(f"{other}SecurityGroupName")
-    name = _range(material, plain_text(peer)) if addresses else _peer(material, subject, peer)
-    source, target = (name, group) if kind == "Ingress" else (group, name)
+    peer, public = _peer(material, subject, value)
     why = str(rule.get("Description", ""))
     said = (why,) if why and "{IndirectPort}" not in why else ()
-    yield Way(source, target, (_ports(subject, rule),), said, bool(lists) or _is_public(material, peer))
+    ends = (peer, group) if kind == "Ingress" else (group, peer)
+    # Nobody sees what is in a prefix list, or who comes by a rule without a source.
+    yield Way(*ends, (_ports(subject, rule),), said, public or value == rule.get(f"{other}PrefixListId"))
 
 
-def _peer(material: Material, subject: Subject, value: Any) -> str:
-    found = subject.referred(value)
-    if found is None:
-        return material.readable(subject.stack, plain_text(value))
-    return _group(material, found) if found.type == GROUP else material.name(found)
-
-
-def _range(material: Material, cidr: str) -> str:
-    vpc = f"the VPC ({cidr})" if cidr == str(ip_network(material.environment.network.cidr)) else cidr
-    return INTERNET if cidr in _EVERYONE else vpc
-
-
-def _is_public(material: Material, peer: Any) -> bool:
+def _peer(material: Material, subject: Subject, value: Any) -> tuple[str, bool]:
+    """Return the name of a rule's other end, and whether it is a range that isn't private."""
+    if found := subject.referred(value):
+        return (_group(material, found) if found.type == GROUP else material.name(found)), False
+    text, vpc = plain_text(value), ip_network(material.environment.network.cidr)
     try:
-        found = ip_network(peer, strict=False) if isinstance(peer, str) else None
+        cidr = ip_network(text, strict=False)
     except ValueError:
-        return False
-    vpc = ip_network(material.environment.network.cidr)
-    return found is not None and not is_private(found) and not is_within(found, vpc)
+        return material.readable(subject.stack, text), False
+    name = f"the VPC ({cidr})" if cidr == vpc else INTERNET if text in _EVERYONE else text
+    return name, not is_private(cidr) and not is_within(cidr, vpc)
 
 
 def _ports(subject: Subject, rule: Mapping[str, Any]) -> str:

@@ -30,11 +30,10 @@ def render(page: Page, kind: Format) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        keep_trailing_newline=True,
     )
     environment.filters |= {"markdown": _markdown, "code": _code, "svg": network.svg}
     text = environment.get_template(f"page.{kind}.j2").render(page=page)
-    return re.sub(r"\n{3,}", "\n\n", text)
+    return re.sub(r"\n{3,}", "\n\n", text) + "\n"
 
 
 def write(page: Page, folder: Path) -> list[Path]:

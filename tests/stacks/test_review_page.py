@@ -196,6 +196,7 @@ def test_every_secret_holder_of_data_and_custom_resource_is_on_the_page(environm
     custom = rows(read, "Custom resources")
     assert {f"Custom::{kind}" for kind in custom} == {each for each in found if each.startswith("Custom::")}
     assert [kind for kind, row in custom.items() if row[1] == "-"] == []
+    assert "bootstrapServers: (known at deployment)" in str(table(read, "What they are asked for"))
 
 
 def test_no_role_is_lost_and_cdks_framework_is_one_line(environment: Synthesized, read: Page, html: str) -> None:
