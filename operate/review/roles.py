@@ -20,7 +20,11 @@ BASIC = "service-role/AWSLambdaBasicExecutionRole"
 ROLE, PEOPLES = "AWS::IAM::Role", "AWS::IAM::ManagedPolicy"
 Wildcard = Literal["", "name", "everything"]
 # By how bad it is.
-WILDCARDS: Mapping[Wildcard, str] = {"everything": "every resource of a kind", "name": "names that end so", "": "no"}
+WILDCARDS: Mapping[Wildcard, str] = {
+    "everything": "on every resource of a kind",
+    "name": "on names that end in one",
+    "": "no",
+}
 # Their policies say who may assume a role, or what an endpoint is for: other sections cover that.
 _OTHERS = frozenset({ROLE, PEOPLES, "AWS::IAM::Policy", "AWS::EC2::VPCEndpoint"})
 # A user or group by its ARN: kind, namespace and name.

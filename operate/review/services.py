@@ -50,9 +50,9 @@ def _topic(topic: Mapping[str, Any]) -> str:
     kept = config.get("retention.ms", "")
     hours = int(kept) // HOUR_MS if kept.isdigit() else 0
     days = count(hours, "hour") if hours % 24 else count(hours // 24, "day")
-    words = [f"for {days if hours else _UNBOUND.get(kept, f'{kept} ms')}"]
+    words = [f"kept for {days if hours else _UNBOUND.get(kept, f'{kept} ms')}"]
     if config.get("cleanup.policy") == "compact":
-        words = ["the newest of each key"]
+        words = ["kept: the newest of each key"]
     if config.get("retention.bytes", "-1") != "-1":
         words += [f"until there are {_size(config['retention.bytes'])}"]
     if size := config.get("max.message.bytes"):

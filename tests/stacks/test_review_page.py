@@ -279,7 +279,7 @@ DURABILITY, TOLD, MAIL = "Kafka's durability", "Who is told", "AWS::SNS::Subscri
         (
             DURABILITY,
             topic('"retention.ms":"604800000"', '"retention.ms":"3600000"'),
-            "cdc_events: for 1 hour",
+            "cdc_events: kept for 1 hour",
         ),
         (
             "EMR runs",
@@ -338,7 +338,7 @@ def test_a_wildcard_shows_first_with_nobody_having_accepted_it(prod: Synthesized
         ("everything (*)",),
         "-",
         "nobody has accepted it",
-        "every resource of a kind",
+        "on every resource of a kind",
         ("s3:GetObject",),
     )
     assert dict(found.verdict.rows)["Wildcards in rights"][-1] == "nobody has accepted 1 of them"
