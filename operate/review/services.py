@@ -8,6 +8,7 @@ from operate.review.rows import Section, Table, count, grouped, several
 from operate.review.secrets import ROTATION, secret_of
 from stacks.gate.manifests import EVERYTHING
 from stacks.gate.template import Subject, as_list, plain_text, strings, written
+from stacks.gate.trust import by_partition
 
 ALARM, EVENT, BUDGET = "AWS::CloudWatch::Alarm", "AWS::Events::Rule", "AWS::Budgets::Budget"
 _ENCRYPTED = {"EnableInTransitEncryption": "between its nodes", "EnableAtRestEncryption": "on its disks"}
@@ -117,18 +118,11 @@ def foreign(material: Material) -> Iterator[str]:
     """Name nested applications: code and rights that no template here shows."""
     for each in material.app.resources("AWS::Serverless::Application", "AWS::CloudFormation::Stack"):
         location = each.get("Location") or {"TemplateURL": each.get("TemplateURL")}
-        what = " ".join(_mapped(each, value).rpartition("/")[2] for value in location.values())
+        what = " ".join(by_partition(each, value).rpartition("/")[2] for value in location.values())
         mine = [one for one in material.app.resources(ROTATION) if one.referred(one.get("RotationLambdaARN")) == each]
         changed = ", ".join(material.name(secret) for one in mine if (secret := secret_of(one)))
         does = f", which changes {changed}" if changed else ""
         yield f"{material.name(each)} is {what}{does}: no template shows its code and rights"
-
-
-def _mapped(subject: Subject, value: Any) -> str:
-    match value:
-        case {"Fn::FindInMap": [name, {"Ref": "AWS::Partition"}, key]}:
-            return str(subject.app.templates[subject.stack]["Mappings"][name]["aws"][key])
-    return written(value)
 
 
 def section(material: Material) -> Section:
