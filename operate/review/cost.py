@@ -1,38 +1,23 @@
 """What the environment costs a month, line by line, and what isn't counted."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from operate.costs.bill import confirmed, items, total, unknown
 from operate.costs.prices import Prices, load_prices
 from operate.costs.report import NOT_IN_IT, figures
 from operate.errors import OperateError
+from operate.review.rows import Section, Table
 from settings.environment import Environment
 
 TENS = -1
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cost:
-    """The bill in USD a month; `usd` None: unknown, and `problem` says why.
+class Cost(NamedTuple):
+    """The bill in a sentence, its lines as shown (what, part, quantity, USD each and a month), or why there is none."""
 
-    `lines` as shown: what, part, quantity, USD each and a month; `~` marks an estimate.
-    """
-
+    words: str
     lines: tuple[tuple[str, ...], ...] = ()
-    usd: int | None = None
-    sure: int | None = None
-    unknown: tuple[str, ...] = ()
-    budget: int | None = None
-    not_counted: str = NOT_IN_IT
     problem: str = ""
-
-    @property
-    def words(self) -> str:
-        if self.usd is None:
-            return self.problem
-        lacking = f", without {'; '.join(self.unknown)}, whose prices aren't known" if self.unknown else ""
-        budget = f"; its budget is {self.budget:,} USD" if self.budget else ""
-        return f"about {self.usd:,} USD a month, {self.sure:,} USD of it at confirmed prices{lacking}{budget}"
 
 
 def cost(environment: Environment, prices: Prices | None = None) -> Cost:
@@ -40,11 +25,17 @@ def cost(environment: Environment, prices: Prices | None = None) -> Cost:
     try:
         found = items(environment, prices or load_prices())
     except OperateError as error:
-        return Cost(problem=str(error))
-    return Cost(
-        lines=tuple((item.what, item.part, *figures(item)) for item in found),
-        usd=int(round(total(found), TENS)),
-        sure=int(round(confirmed(found), TENS)),
-        unknown=tuple(item.what for item in unknown(found)),
-        budget=environment.budget.monthly_usd,
-    )
+        return Cost(str(error), problem=str(error))
+    usd, sure = (round(of(found), TENS) for of in (total, confirmed))
+    without = "; ".join(item.what for item in unknown(found))
+    lacking = f", without {without}, whose prices aren't known" if without else ""
+    budget = f"; its budget is {budget:,} USD" if (budget := environment.budget.monthly_usd) else ""
+    words = f"about {usd:,.0f} USD a month, {sure:,.0f} USD of it at confirmed prices{lacking}{budget}"
+    return Cost(words, tuple((item.what, item.part, *figures(item)) for item in found))
+
+
+def section(bill: Cost) -> Section:
+    words = f"{bill.words[0].upper()}{bill.words[1:]}. {NOT_IN_IT}"
+    heads = ("What", "Part", "How many", "USD each", "USD a month")
+    lines = Table("USD a month, by resource; ~ marks an estimated price or amount", heads, bill.lines, narrow=True)
+    return Section(title="Cost", shown=(words,), fold=f"All {len(bill.lines)} lines of the bill", folded=(lines,))

@@ -1,80 +1,61 @@
-"""Custom resources: what each requests, the functions behind it, and their rights."""
+"""Custom resources: what each requests, the functions behind it, and what those may do."""
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from operate.review.material import Material, siblings
-from operate.review.roles import Right, holders_rights, role_of
+from operate.review.material import Material, unknown_shown
+from operate.review.roles import Rights, role_of
+from operate.review.rows import Cell, Section, Table, siblings
 from operate.review.words import in_words
-from stacks.gate.template import Subject, plain_text, request_of, written
+from stacks.gate.template import Subject, plain_text, written
 
-# Every function may do this, so it characterizes none.
-_EVERY = frozenset({"logs:CreateLogStream", "logs:PutLogEvents", "logs:CreateLogGroup"})
+# Every function, or every one in the VPC, may do this, so it characterizes none.
+_USUAL = (
+    {"logs:CreateLogStream", "logs:PutLogEvents", "logs:CreateLogGroup"},
+    {"ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces"},
+)
 # Longer texts in a request are files and scripts.
 _LONG = 60
-_IN_NETWORK = frozenset({"ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces"})
 
 
-@dataclass(frozen=True, kw_only=True)
-class Kind:
-    """Custom resources of one kind: their names, their handler's description, and its rights.
-
-    `asked`: the contents of each request. `network`: whether the functions run in the VPC.
-    """
-
-    type: str
-    names: tuple[str, ...]
-    about: str
-    asked: tuple[tuple[str, tuple[str, ...]], ...]
-    functions: tuple[str, ...]
-    rights: tuple[Right, ...]
-    network: bool
-
-    @property
-    def may(self) -> tuple[str, ...]:
-        return in_words(dict.fromkeys(action for right in self.rights for action in right.actions))
-
-
-def custom_resources(material: Material) -> tuple[Kind, ...]:
+def section(material: Material, rights: Rights) -> Section:
     found: dict[str, list[Subject]] = {}
     for subject in material.app.subjects:
         if subject.type.startswith("Custom::") or subject.type == "AWS::CloudFormation::CustomResource":
-            found.setdefault(subject.type, []).append(subject)
-    rights = dict(holders_rights(material))
-    return tuple(_kind(material, type_, subjects, rights) for type_, subjects in sorted(found.items()))
-
-
-def _kind(
-    material: Material, type_: str, subjects: list[Subject], rights: Mapping[tuple[str, str], tuple[Right, ...]]
-) -> Kind:
-    functions = {
-        (function.stack, function.id): function for subject in subjects for function in _functions(material, subject)
-    }
-    roles = [role for function in functions.values() if (role := role_of(function))]
-    may = {right for role in roles for right in rights.get(role, ()) if not set(right.actions) <= _EVERY}
-    return Kind(
-        type=type_.removeprefix("Custom::"),
-        names=siblings(material.name(subject.stack, subject.id) for subject in subjects),
-        about=next((text for function in functions.values() if (text := _about(material, function))), ""),
-        asked=tuple((material.name(each.stack, each.id), tuple(_asked(each))) for each in subjects),
-        functions=siblings(material.name(*place) for place in functions),
-        rights=tuple(sorted(right for right in may if not set(right.actions) <= _IN_NETWORK)),
-        network=any(function.get("VpcConfig") for function in functions.values()),
+            found.setdefault(subject.type.removeprefix("Custom::"), []).append(subject)
+    rows = [_row(material, kind, subjects, rights) for kind, subjects in sorted(found.items())]
+    asked = [(kind, material.name(each), tuple(_asked(each)) or "-") for kind in sorted(found) for each in found[kind]]
+    return Section(
+        title="Custom resources, and what their functions may do",
+        fold=f"{len(rows)} kinds, the functions behind them, and what the {len(asked)} resources ask for",
+        folded=(
+            Table("Custom resources", ("Kind", "What for", "Resources", "Functions", "May", "Runs"), rows),
+            Table("What they are asked for", ("Kind", "Resource", "Request"), asked),
+        ),
     )
 
 
-def _functions(material: Material, subject: Subject) -> Iterator[Subject]:
+def _row(material: Material, kind: str, subjects: list[Subject], rights: Rights) -> tuple[Cell, ...]:
+    functions = {material.name(each): each for subject in subjects for each in _functions(subject)}
+    held = [right for each in functions.values() if (role := role_of(each)) for right in rights.get(role, ())]
+    telling = sorted(right.actions for right in held if not any(few >= {*right.actions} for few in _USUAL))
+    return (
+        kind,
+        next((text for each in functions.values() if (text := _about(material, each))), "-"),
+        siblings(material.name(each) for each in subjects),
+        siblings(functions),
+        in_words(dict.fromkeys(action for actions in telling for action in actions)) or "nothing but its log",
+        "in the VPC" if any(each.get("VpcConfig") for each in functions.values()) else "outside of the VPC",
+    )
+
+
+def _functions(subject: Subject) -> Iterator[Subject]:
     """Find the functions that do the work: those that the framework's function calls, or the named one itself."""
-    target = subject.target(subject.get("ServiceToken"))
-    if target is None:
-        return
-    entry = material.subject(target)
-    variables = entry.get("Environment.Variables") or {}
-    called = [variables.get(f"USER_{name}_FUNCTION_ARN") for name in ("ON_EVENT", "IS_COMPLETE")]
-    places = [place for value in called if value and (place := entry.target(value))]
-    yield from (material.subject(place) for place in places or [target])
+    if entry := subject.referred(subject.get("ServiceToken")):
+        names = [f"Environment.Variables.USER_{name}_FUNCTION_ARN" for name in ("ON_EVENT", "IS_COMPLETE")]
+        called = [found for name in names if (found := entry.referred(entry.get(name)))]
+        yield from called or [entry]
 
 
 def _about(material: Material, function: Subject) -> str:
@@ -83,7 +64,7 @@ def _about(material: Material, function: Subject) -> str:
         return material.readable(function.stack, written(text))
     module = str(function.get("Handler")).rpartition(".")[0].replace(".", "/")
     asset = plain_text(function.get("Code.S3Key")).partition(".")[0]
-    path = material.folder / f"asset.{asset}" / f"{module}.py"
+    path = material.synthesis.folder / f"asset.{asset}" / f"{module}.py"
     if not path.is_file():
         return ""
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
@@ -91,21 +72,13 @@ def _about(material: Material, function: Subject) -> str:
 
 
 def _asked(subject: Subject) -> Iterator[str]:
-    request = request_of(subject.resource)
-    if request is None:
-        return
-    for key, value in sorted(request.items()):
-        match value:
-            case list():
-                names = [each.get("name") or each.get("file") for each in value if isinstance(each, dict)]
-                shown = ", ".join(str(name) for name in names if name)
-                yield f"{key}: {_known(shown) if shown else len(value)}"
-            case dict():
-                yield f"{key}: {len(value)} {'entry' if len(value) == 1 else 'entries'}"
-            case _:
-                text = str(value)
-                yield f"{key}: {_known(text) if len(text) <= _LONG else f'{len(text)} characters'}"
-
-
-def _known(text: str) -> str:
-    return text.replace("\0", "(known at deployment)")
+    for key, value in sorted((subject.opened.get("Request") or {}).items()):
+        text = unknown_shown(str(value))
+        if isinstance(value, list):
+            names = [each.get("name") or each.get("file") for each in value if isinstance(each, dict)]
+            text = unknown_shown(", ".join(str(name) for name in names if name)) or str(len(value))
+        elif isinstance(value, dict):
+            text = f"{len(value)} {'entry' if len(value) == 1 else 'entries'}"
+        elif len(text) > _LONG:
+            text = f"{len(text)} characters"
+        yield f"{key}: {text}"

@@ -1,23 +1,21 @@
 """Resources that hold data: their encryption, retention and backups, and what a deletion does."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from operate.review.material import Material
+from operate.review.rows import Section, Table, count, grouped, several
 from stacks.gate.template import Subject
 
 AUTO_DELETE = "Custom::S3AutoDeleteObjects"
 KEPT, DELETED, SNAPSHOT = "kept", "deleted", "deleted, with a last snapshot"
 _POLICIES = {"Retain": KEPT, "RetainExceptOnCreate": KEPT, "Snapshot": SNAPSHOT, "Delete": DELETED}
-# At most this many log groups are named.
-FEW = 5
-# CloudFormation's default for a cluster is a snapshot.
-_UNSAID = {"AWS::RDS::DBCluster": SNAPSHOT}
+# What a resource is, how it is encrypted, how long its data stays, and its backup.
+Words = tuple[str, str, str, str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Holding:
-    """Something that holds data; `encryption` and the others are words, `missing` what a reviewer should check."""
+class Holding(NamedTuple):
+    """A row: something that holds data."""
 
     name: str
     what: str
@@ -26,53 +24,41 @@ class Holding:
     backup: str
     on_delete: str
     on_replacement: str
-    missing: tuple[str, ...] = ()
 
     @property
-    def kept(self) -> bool:
-        return self.on_delete == KEPT
-
-
-# What a resource is, how it is encrypted, how long its data stays, and its backup.
-Words = tuple[str, str, str, str]
+    def missing(self) -> str:
+        """What a reviewer should check: that it has no encryption or no retention."""
+        words = (("encryption", self.encryption), ("retention", self.retention))
+        return " and ".join(f"no {word}" for word, text in words if text.startswith("none"))
 
 
 def holdings(material: Material) -> tuple[Holding, ...]:
     """Read what holds data, and group log groups by their fate."""
-    return tuple(
-        _holding(material.name(subject.stack, subject.id), describe(material, subject), fates(material, subject))
+    found = (
+        Holding(material.name(subject), *describe(material, subject), *fates(subject))
         for type_, describe in DESCRIPTIONS.items()
         for subject in material.app.resources(type_)
-    ) + tuple(_logs(material))
-
-
-def _holding(name: str, words: Words, fate: tuple[str, str]) -> Holding:
-    what, encryption, retention, backup = words
-    missing = [word for word, text in (("encryption", encryption), ("retention", retention)) if text.startswith("none")]
-    return Holding(
-        name=name,
-        what=what,
-        encryption=encryption,
-        retention=retention,
-        backup=backup,
-        on_delete=fate[0],
-        on_replacement=fate[1],
-        missing=tuple(missing),
     )
+    return (*found, *_logs(material))
 
 
-def fates(material: Material, subject: Subject) -> tuple[str, str]:
+def section(held: tuple[Holding, ...]) -> Section:
+    heads = ("Where", "What", "Encrypted by", "Kept for", "Backup", "On delete", "On replacement")
+    table = Table("What holds data, and what becomes of it", heads, held)
+    fold = f"Encryption, retention, backups and what becomes of {count(len(held), 'holder')} of data"
+    return Section(title="What holds data", fold=fold, folded=(table,))
+
+
+def fates(subject: Subject) -> tuple[str, str]:
     """Describe what happens to a resource when its stack is deleted, and when it is replaced."""
-    unsaid = _UNSAID.get(subject.type, DELETED)
-    deletion, replacement = subject.resource.get("DeletionPolicy"), subject.resource.get("UpdateReplacePolicy")
-    on_delete = _POLICIES.get(str(deletion), unsaid)
+    # CloudFormation's default for a cluster is a snapshot.
+    unsaid = SNAPSHOT if subject.type == "AWS::RDS::DBCluster" else DELETED
+    on_delete = _POLICIES.get(str(subject.resource.get("DeletionPolicy")), unsaid)
     if subject.type == "AWS::S3::Bucket" and on_delete == DELETED:
-        emptied = any(
-            subject.app.target(each.stack, each.get("BucketName")) == (subject.stack, subject.id)
-            for each in material.app.resources(AUTO_DELETE)
-        )
-        on_delete = "deleted, emptied before" if emptied else "deleted if it is empty, else the deletion fails"
-    return on_delete, _POLICIES.get(str(replacement), DELETED)
+        emptied = [each.target(each.get("BucketName")) for each in subject.app.resources(AUTO_DELETE)]
+        left = "deleted if it is empty, else the deletion fails"
+        on_delete = "deleted, emptied before" if (subject.stack, subject.id) in emptied else left
+    return on_delete, _POLICIES.get(str(subject.resource.get("UpdateReplacePolicy")), DELETED)
 
 
 def _bucket(material: Material, subject: Subject) -> Words:
@@ -96,13 +82,9 @@ def _lifecycle(subject: Subject) -> Iterator[str]:
     for rule in rules:
         where = f" below {rule['Prefix']}" if rule.get("Prefix") else ""
         if days := rule.get("ExpirationInDays"):
-            yield f"objects{where}: {_days(days)}"
+            yield f"objects{where}: {count(days, 'day')}"
         if days := rule.get("NoncurrentVersionExpiration", {}).get("NoncurrentDays"):
-            yield f"old versions{where}: {_days(days)}"
-
-
-def _days(count: object) -> str:
-    return "1 day" if str(count) == "1" else f"{count} days"
+            yield f"old versions{where}: {count(days, 'day')}"
 
 
 def _key_of(subject: Subject, path: str, service: str) -> str:
@@ -117,7 +99,7 @@ def _database(_material: Material, subject: Subject) -> Words:
         f"Aurora cluster ({subject.get('Engine')} {subject.get('EngineVersion')}){protected}",
         _key_of(subject, "KmsKeyId", "RDS") if encrypted else "none",
         "until somebody deletes it",
-        f"{_days(days)}, to any second" if days else "1 day, AWS's default",
+        f"{count(days, 'day')}, to any second" if days else "1 day, AWS's default",
     )
 
 
@@ -131,20 +113,6 @@ def _brokers(_material: Material, subject: Subject) -> Words:
     )
 
 
-def _emr(_material: Material, subject: Subject) -> Words:
-    encryption = "a KMS key of the template's" if subject.get("SecurityConfiguration") else "none"
-    return "EMR's nodes: disks of a running job", encryption, "while the cluster runs", "none: the tables are in S3"
-
-
-def _catalogue(_material: Material, subject: Subject) -> Words:
-    return (
-        f"Glue database {subject.get('DatabaseInput.Name')}: the tables' names and columns",
-        "AWS's setting of the account",
-        "until somebody deletes it",
-        "none: the job writes it again",
-    )
-
-
 def _key(material: Material, subject: Subject) -> Words:
     rotated = "rotated every year" if subject.get("EnableKeyRotation") else "never rotated"
     kept = "while it is there: what it has encrypted can't be read without it"
@@ -154,34 +122,44 @@ def _key(material: Material, subject: Subject) -> Words:
 def _disk(_material: Material, subject: Subject) -> Words:
     disks = subject.get("BlockDeviceMappings") or []
     encrypted = bool(disks) and all(disk.get("Ebs", {}).get("Encrypted") is True for disk in disks)
-    return (
-        "the disk of an instance",
-        "AWS's key for EBS" if encrypted else "none",
-        "while the instance is there",
-        "none",
-    )
+    key = "AWS's key for EBS" if encrypted else "none"
+    return "the disk of an instance", key, "while the instance is there", "none"
 
 
 DESCRIPTIONS: dict[str, Callable[[Material, Subject], Words]] = {
     "AWS::RDS::DBCluster": _database,
     "AWS::MSK::Cluster": _brokers,
     "AWS::S3::Bucket": _bucket,
-    "AWS::Glue::Database": _catalogue,
-    "AWS::EMR::Cluster": _emr,
+    "AWS::Glue::Database": lambda _, subject: (
+        f"Glue database {subject.get('DatabaseInput.Name')}: the tables' names and columns",
+        "AWS's setting of the account",
+        "until somebody deletes it",
+        "none: the job writes it again",
+    ),
+    "AWS::EMR::Cluster": lambda _, subject: (
+        "EMR's nodes: disks of a running job",
+        "a KMS key of the template's" if subject.get("SecurityConfiguration") else "none",
+        "while the cluster runs",
+        "none: the tables are in S3",
+    ),
     "AWS::EC2::Instance": _disk,
     "AWS::KMS::Key": _key,
 }
 
 
 def _logs(material: Material) -> Iterator[Holding]:
-    """Kept log groups one by one; those of the functions together."""
-    alike: dict[tuple[str, str, tuple[str, str]], list[str]] = {}
-    for subject in material.app.resources("AWS::Logs::LogGroup"):
-        days = subject.get("RetentionInDays")
-        retention = _days(days) if days else "none: everything stays"
-        key = (_key_of(subject, "KmsKeyId", "CloudWatch Logs"), retention, fates(material, subject))
-        alike.setdefault(key, []).append(material.name(subject.stack, subject.id))
-    for (encryption, retention, fate), names in alike.items():
-        shown = ", ".join(names) if len(names) <= FEW else f"{len(names)} log groups, such as {names[0]}"
-        what = "log group" if len(names) == 1 else "log groups"
-        yield _holding(shown, (what, encryption, retention, "none"), fate)
+    """Group log groups: those of the functions have the same key, retention and fate."""
+    alike = grouped(
+        ((_key_of(each, "KmsKeyId", "CloudWatch Logs"), each.get("RetentionInDays"), fates(each)), material.name(each))
+        for each in material.app.resources("AWS::Logs::LogGroup")
+    )
+    for (key, days, fate), names in alike.items():
+        retention = count(days, "day") if days else "none: everything stays"
+        yield Holding(
+            several(names, "log groups"),
+            "log group" if len(names) == 1 else "log groups",
+            key,
+            retention,
+            "none",
+            *fate,
+        )

@@ -1,17 +1,15 @@
 """The source of every section of the page, and its names for resources: names that mean something to people."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from operate.review.findings import facts
-from operate.synth import Acknowledged, Synthesis
+from operate.synth import Synthesis
 from settings.environment import Environment
-from stacks.gate.rights import Accepted
-from stacks.gate.template import App, Subject, plain_text
+from stacks.gate.template import App, Subject
 
 # The hash at the end of CDK's logical ids; the ends of an L2 construct's path, which say nothing.
 _HASH = re.compile(r"[0-9A-F]{8}(?:[0-9a-f]{16,32})?$")
@@ -23,41 +21,28 @@ _ID = re.compile(r"\b[A-Z][A-Za-z0-9]{8,}\b")
 _ARN = re.compile(r"arn:(?:aws|<AWS::Partition>):([a-z0-9-]+):([^:\s]*):([^:\s]*):")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Material:
-    """An environment's settings, templates, acceptances, each resource's origin, and the `folder` with the assets."""
+    """An environment's settings, and what their synthesis gave."""
 
     environment: Environment
-    app: App
-    accepted: tuple[Accepted, ...]
-    acknowledged: tuple[Acknowledged, ...]
-    paths: Mapping[tuple[str, str], str]
-    folder: Path
+    synthesis: Synthesis
 
-    @classmethod
-    def of(cls, environment: Environment, synthesis: Synthesis) -> "Material":
-        """Take over the result of a synthesis."""
-        return cls(
-            environment=environment,
-            app=App(facts=facts(environment), templates=synthesis.templates),
-            accepted=synthesis.accepted,
-            acknowledged=synthesis.acknowledged,
-            paths=synthesis.paths,
-            folder=synthesis.folder,
-        )
-
-    def subject(self, place: tuple[str, str]) -> Subject:
-        stack, logical_id = place
-        resource = self.app.templates[stack]["Resources"][logical_id]
-        return Subject(app=self.app, stack=stack, id=logical_id, resource=resource)
+    @cached_property
+    def app(self) -> App:
+        templates, protected = self.synthesis.templates, self.synthesis.protected
+        return App(facts=facts(self.environment), templates=templates, protected=protected)
 
     def stack_name(self, stack: str) -> str:
         """Name a stack without the environment's prefix."""
         return stack.removeprefix(f"{self.environment.prefix}-")
 
-    def name(self, stack: str, logical_id: str) -> str:
+    def name(self, subject: Subject) -> str:
         """Name a resource by its place in the app, `connectors/Sink/Role`; without one by its id, without the hash."""
-        path = self.paths.get((stack, logical_id))
+        return self.name_at(subject.stack, subject.id)
+
+    def name_at(self, stack: str, logical_id: str) -> str:
+        path = self.synthesis.paths.get((stack, logical_id))
         if path is None:
             return f"{self.stack_name(stack)}/{_HASH.sub('', logical_id)}"
         return self.path_name(path)
@@ -70,12 +55,12 @@ class Material:
 
     def title(self, subject: Subject) -> str:
         """Name a resource by its author's description, or its name on AWS; else by its place."""
-        path = self.paths.get((subject.stack, subject.id), "")
+        path = self.synthesis.paths.get((subject.stack, subject.id), "")
         for key in ("GroupDescription", "Description", "BucketName", "ClusterName", "DBClusterIdentifier"):
             text = subject.get(key)
             if isinstance(text, str) and not path.startswith(text):
                 return text
-        return self.name(subject.stack, subject.id)
+        return self.name(subject)
 
     def readable(self, stack: str, text: str) -> str:
         """Write a text of stacks/gate for people: references by name, ARNs without account and region."""
@@ -94,27 +79,17 @@ class Material:
 
     def _referred(self, stack: str, logical_id: str) -> str | None:
         known = logical_id in self.app.templates.get(stack, {"Resources": {}})["Resources"]
-        return self.name(stack, logical_id) if known else None
+        return self.name_at(stack, logical_id) if known else None
 
     def _exported(self, name: str) -> str:
         place = self.app.target(next(iter(self.app.templates)), {"Fn::ImportValue": name})
-        return self.name(*place) if place else name
+        return self.name_at(*place) if place else name
 
     @cached_property
     def reasons(self) -> Mapping[tuple[str, str, Any], str]:
         """Why a right is accepted, by stack, holder and grant."""
-        return {
-            (each.stack, each.holder, grant): each.reason for each in self.accepted for grant in sorted(each.grants)
-        }
-
-
-def port_of(subject: Subject, value: Any) -> str:
-    """Read a port that may be another resource's attribute, such as a database's."""
-    target = subject.target(value)
-    if target is not None:
-        template = subject.app.templates[target[0]]["Resources"][target[1]]
-        return str(template.get("Properties", {}).get("Port", "its own"))
-    return plain_text(value) if isinstance(value, str) else str(value)
+        accepted = self.synthesis.accepted
+        return {(each.stack, each.holder, grant): each.reason for each in accepted for grant in each.grants}
 
 
 def references(value: Any) -> Iterator[Any]:
@@ -130,15 +105,6 @@ def references(value: Any) -> Iterator[Any]:
                 yield from references(inner)
 
 
-def siblings(names: Iterable[str]) -> tuple[str, ...]:
-    """Merge names of one place: `Handler/OnEvent` and `Handler/IsComplete` in one text."""
-    found: dict[str, list[str]] = {}
-    for name in sorted(set(names)):
-        parent, _, last = name.rpartition("/")
-        found.setdefault(parent, []).append(last)
-    return tuple(f"{parent}/{' and '.join(lasts)}" if parent else ", ".join(lasts) for parent, lasts in found.items())
-
-
-def unique(texts: Iterable[str]) -> tuple[str, ...]:
-    """Drop repeated texts, keep the order."""
-    return tuple(dict.fromkeys(texts))
+def unknown_shown(text: str) -> str:
+    """Replace the references in an opened request."""
+    return re.sub(r"<[^<>]*>", "(known at deployment)", text)

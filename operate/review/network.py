@@ -10,22 +10,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Network, ip_network
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from operate.errors import OperateError
-from operate.review.material import Material, port_of, references, unique
+from operate.review.material import Material, references
+from operate.review.rows import Drawing, Section, Table, count, grouped, unique
 from settings.addresses import is_private, is_within
 from stacks.gate.template import Subject, plain_text
 from stacks.node import NODE
 
 GROUP = "AWS::EC2::SecurityGroup"
-IN, OUT = "AWS::EC2::SecurityGroupIngress", "AWS::EC2::SecurityGroupEgress"
 INTERNET = "the internet"
 EVERYTHING = "everything"
 # Construct id of the bastion's group in stacks/network.py.
 BASTION = "VpnAccess"
-# RFC 5737: these addresses are unassigned.
-FOR_DOCUMENTATION = tuple(IPv4Network(text) for text in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"))
 # CDK's rule for "nothing": a security group without any rule would allow all egress.
 _NOTHING = "255.255.255.255/32"
 _EVERYONE = frozenset({"0.0.0.0/0", "::/0"})
@@ -38,10 +36,10 @@ const text = require("node:fs").readFileSync(0, "utf8");
 require(process.argv[1]).instance().then((viz) => process.stdout.write(viz.renderString(text, {format: "svg"})));
 """
 _SECONDS = 60
+Kind = Literal["Ingress", "Egress"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Way:
+class Way(NamedTuple):
     """Source, target and ports, as the rules' descriptions explain; groups by name, addresses as ranges.
 
     `public`: one of its ends isn't private.
@@ -55,165 +53,140 @@ class Way:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
-    """A security group: its name, and what uses it."""
-
-    name: str
-    members: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Network:
-    """Every rule in and out, and who is involved."""
+    """Every rule in, the rules out that none of them answers, and each group with what wears it."""
 
-    groups: tuple[Group, ...]
+    groups: Mapping[str, tuple[str, ...]]
     ways_in: tuple[Way, ...]
     ways_out: tuple[Way, ...]
 
-    @property
-    def open_to_internet(self) -> tuple[Way, ...]:
-        return tuple(way for way in self.ways_in if way.public)
-
-    @property
-    def out_to_internet(self) -> tuple[Way, ...]:
-        return tuple(way for way in self.ways_out if way.public)
-
-
-@dataclass(frozen=True, kw_only=True)
-class VpnUsers:
-    """The VPN's users: who they are, where they come from, what admits them, and where the bastion's traffic goes."""
-
-    users: tuple[str, ...]
-    come_from: tuple[str, ...]
-    reach: tuple[Way, ...]
-    out: tuple[Way, ...]
-
 
 def network(material: Material) -> Network:
-    reader = _Reader(material)
-    into, out = _merged(reader.ways(IN)), _merged(reader.ways(OUT))
-    matched = {(way.source, way.target) for way in into}
+    into, out = (_merged(_ways(material, kind)) for kind in ("Ingress", "Egress"))
+    answered = {way[:2] for way in into}
     return Network(
-        groups=tuple(reader.groups()),
-        ways_in=into,
-        ways_out=tuple(way for way in out if (way.source, way.target) not in matched),
+        groups=dict(_groups(material)), ways_in=into, ways_out=tuple(way for way in out if way[:2] not in answered)
     )
 
 
-def vpn_users(material: Material, found: Network) -> VpnUsers:
-    """Read what the VPN's users can reach: their traffic has the bastion's address and group."""
-    reader = _Reader(material)
-    own = {reader.group(subject) for subject in material.app.resources(GROUP) if subject.id.startswith(BASTION)}
-    vpc = IPv4Network(material.environment.network.cidr)
-    settings = material.environment.vpn
-    return VpnUsers(
-        users=tuple(settings.users),
-        come_from=tuple(_documented(cidr) for cidr in settings.client_cidrs),
-        reach=tuple(way for way in found.ways_in if way.source in own or _holds(way.source, vpc)),
-        out=tuple(way for way in found.ways_out if way.source in own),
+def _groups(material: Material) -> Iterator[tuple[str, tuple[str, ...]]]:
+    worn = grouped(
+        (place, material.name(subject))
+        for subject in material.app.subjects
+        if not subject.type.startswith(GROUP)
+        for place in {subject.target(value) for value in references(subject.properties)}
     )
+    for subject in material.app.resources(GROUP):
+        yield _group(material, subject), unique(sorted(worn.get((subject.stack, subject.id), [])))
 
 
-class _Reader:
-    def __init__(self, material: Material) -> None:
-        self._material = material
-        self._vpc = ip_network(material.environment.network.cidr)
+def _group(material: Material, subject: Subject) -> str:
+    """Name a group; two may have one description."""
+    title = material.title(subject)
+    same = [each for each in material.app.resources(GROUP) if material.title(each) == title]
+    return title if len(same) == 1 else f"{title} ({material.name(subject)})"
 
-    def groups(self) -> Iterator[Group]:
-        members: dict[tuple[str, str], list[str]] = {}
-        for subject in self._material.app.subjects:
-            if subject.type in (GROUP, IN, OUT):
-                continue
-            for place in {subject.target(value) for value in references(subject.properties)} - {None}:
-                if place and self._material.subject(place).type == GROUP:
-                    members.setdefault(place, []).append(self._material.name(subject.stack, subject.id))
-        for subject in self._material.app.resources(GROUP):
-            worn_by = unique(sorted(members.get((subject.stack, subject.id), [])))
-            yield Group(name=self.group(subject), members=worn_by)
 
-    def group(self, subject: Subject) -> str:
-        """Name a group; two may have one description."""
-        title = self._material.title(subject)
-        same = [each for each in self._material.app.resources(GROUP) if self._material.title(each) == title]
-        return title if len(same) == 1 else f"{title} ({self._material.name(subject.stack, subject.id)})"
+def _ways(material: Material, kind: Kind) -> Iterator[Way]:
+    apart = list(material.app.resources(f"{GROUP}{kind}"))
+    judged = {each.target(each.get("GroupId")) for each in apart}
+    for subject in material.app.resources(GROUP):
+        rules = subject.get(f"SecurityGroup{kind}") or []
+        if kind == "Egress" and not rules and (subject.stack, subject.id) not in judged:
+            rules = [{"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"}]
+        for rule in rules:
+            yield from _way(material, kind, subject, _group(material, subject), rule)
+    for subject in apart:
+        group, _ = _peer(material, subject, subject.get("GroupId"))
+        yield from _way(material, kind, subject, group, subject.properties)
 
-    def ways(self, kind: str) -> Iterator[Way]:
-        key = "SecurityGroupIngress" if kind == IN else "SecurityGroupEgress"
-        of_their_own = {subject.target(subject.get("GroupId")) for subject in self._material.app.resources(kind)}
-        for subject in self._material.app.resources(GROUP):
-            rules = subject.get(key)
-            for rule in rules or []:
-                yield from self._way(kind, subject, self.group(subject), rule)
-            if kind == OUT and not rules and (subject.stack, subject.id) not in of_their_own:
-                yield from self._way(kind, subject, self.group(subject), {"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"})
-        for subject in self._material.app.resources(kind):
-            yield from self._way(kind, subject, self._peer(subject, subject.get("GroupId")), subject.properties)
 
-    def _way(self, kind: str, subject: Subject, group: str, rule: Mapping[str, Any]) -> Iterator[Way]:
-        other = "Source" if kind == IN else "Destination"
-        addresses = rule.get("CidrIp") or rule.get("CidrIpv6")
-        if addresses == _NOTHING:
-            return
-        lists = rule.get(f"{other}PrefixListId")
-        peer = addresses or lists or rule.get(f"{other}SecurityGroupId") or rule.get(f"{other}SecurityGroupName")
-        name = self._range(plain_text(peer)) if addresses else self._peer(subject, peer)
-        source, target = (name, group) if kind == IN else (group, name)
-        why = str(rule.get("Description", ""))
-        yield Way(
-            source=source,
-            target=target,
-            ports=(_ports(subject, rule),),
-            why=(why,) if why and "{IndirectPort}" not in why else (),
-            public=bool(lists) or self._is_public(peer),
-        )
+def _way(material: Material, kind: Kind, subject: Subject, group: str, rule: Mapping[str, Any]) -> Iterator[Way]:
+    other = "Source" if kind == "Ingress" else "Destination"
+    keys = ("CidrIp", "CidrIpv6", f"{other}PrefixListId", f"{other}SecurityGroupId", f"{other}SecurityGroupName")
+    value = next((rule[key] for key in keys if rule.get(key)), None)
+    if value == _NOTHING:
+        return
+    peer, public = _peer(material, subject, value)
+    why = str(rule.get("Description", ""))
+    said = (why,) if why and "{IndirectPort}" not in why else ()
+    ends = (peer, group) if kind == "Ingress" else (group, peer)
+    # Nobody sees what is in a prefix list, or who comes by a rule without a source.
+    yield Way(*ends, (_ports(subject, rule),), said, public or value == rule.get(f"{other}PrefixListId"))
 
-    def _peer(self, subject: Subject, value: Any) -> str:
-        place = subject.target(value)
-        if place is None:
-            return self._material.readable(subject.stack, plain_text(value))
-        found = self._material.subject(place)
-        return self.group(found) if found.type == GROUP else self._material.name(*place)
 
-    def _range(self, cidr: str) -> str:
-        if cidr in _EVERYONE:
-            return INTERNET
-        return f"the VPC ({cidr})" if cidr == str(self._vpc) else cidr
-
-    def _is_public(self, peer: Any) -> bool:
-        if not isinstance(peer, str):
-            return False
-        try:
-            found = ip_network(peer, strict=False)
-        except ValueError:
-            return False
-        return not is_private(found) and not is_within(found, self._vpc)
+def _peer(material: Material, subject: Subject, value: Any) -> tuple[str, bool]:
+    """Return the name of a rule's other end, and whether it is a range that isn't private."""
+    if found := subject.referred(value):
+        return (_group(material, found) if found.type == GROUP else material.name(found)), False
+    text, vpc = plain_text(value), ip_network(material.environment.network.cidr)
+    try:
+        cidr = ip_network(text, strict=False)
+    except ValueError:
+        return material.readable(subject.stack, text), False
+    name = f"the VPC ({cidr})" if cidr == vpc else INTERNET if text in _EVERYONE else text
+    return name, not is_private(cidr) and not is_within(cidr, vpc)
 
 
 def _ports(subject: Subject, rule: Mapping[str, Any]) -> str:
     protocol = str(rule["IpProtocol"])
     if protocol == "-1":
         return EVERYTHING
-    first, last = (port_of(subject, rule.get(key, -1)) for key in ("FromPort", "ToPort"))
+    first, last = (_port(subject, rule.get(key, -1)) for key in ("FromPort", "ToPort"))
     if (first, last) in (("0", "65535"), ("-1", "-1")):
         return f"{protocol.upper()}, all"
     return f"{protocol.upper()} {first if first == last else f'{first}-{last}'}"
 
 
+def _port(subject: Subject, value: Any) -> str:
+    """Read a port that may be another resource's attribute, such as a database's."""
+    found = subject.referred(value)
+    return str(value) if found is None else str(found.get("Port") or "its own")
+
+
 def _merged(ways: Iterable[Way]) -> tuple[Way, ...]:
-    found: dict[tuple[str, str], list[Way]] = {}
-    for way in ways:
-        found.setdefault((way.source, way.target), []).append(way)
+    found = grouped((way[:2], way) for way in ways)
     merged = [
         Way(
-            source=source,
-            target=target,
+            *ends,
             ports=unique(sorted(port for way in same for port in way.ports)),
             why=unique(text for way in same for text in way.why),
             public=any(way.public for way in same),
         )
-        for (source, target), same in found.items()
+        for ends, same in found.items()
     ]
     return tuple(sorted(merged, key=lambda way: (not way.public, way.source, way.target)))
+
+
+def section(material: Material, found: Network) -> Section:
+    """Draw it, say who the VPN's users are, and list what they reach: their traffic has the bastion's group."""
+    bastion = {_group(material, each) for each in material.app.resources(GROUP) if each.id.startswith(BASTION)}
+    vpc, vpn = IPv4Network(material.environment.network.cidr), material.environment.vpn
+    users, homes = (", ".join(texts) or "nobody" for texts in (vpn.users, map(_documented, vpn.client_cidrs)))
+    drawn = graphviz(found), mermaid(found)
+    ways = [
+        (*way[:4], "yes" if way.public else "no", "yes" if way.source in bastion or _holds(way.source, vpc) else "no")
+        for way in (*found.ways_in, *found.ways_out)
+    ]
+    groups = [(name, members or "nothing by itself") for name, members in found.groups.items()]
+    return Section(
+        title="Who reaches whom",
+        shown=(
+            Drawing("Thick and marked: from outside of private networks. Dashed: what gets out.", *drawn),
+            f"VPN users: {users}. They come from {homes}. The VPN gives an address, no login: databases and brokers "
+            "ask for their own.",
+        ),
+        fold=f"{count(len(found.ways_in), 'way')} in, {len(found.ways_out)} out, which of them VPN users have, and "
+        f"what wears the {len(groups)} security groups",
+        folded=(
+            Table(
+                "Ways in, then ways out that none of these answers",
+                ("From", "To", "Ports", "What for", "Outside of private networks", "VPN users have it"),
+                ways,
+            ),
+            Table("Security groups", ("Group", "Worn by"), groups),
+        ),
+    )
 
 
 def _holds(source: str, vpc: IPv4Network) -> bool:
@@ -226,8 +199,9 @@ def _holds(source: str, vpc: IPv4Network) -> bool:
 
 
 def _documented(cidr: str) -> str:
-    placeholder = any(IPv4Network(cidr).subnet_of(network) for network in FOR_DOCUMENTATION)
-    return f"{cidr} (for documentation: nobody has it, name your own)" if placeholder else cidr
+    # RFC 5737: Python counts as private what is reserved, too.
+    nobodys = ip_network(cidr).is_private and not is_private(ip_network(cidr))
+    return f"{cidr} (for documentation: nobody has it, name your own)" if nobodys else cidr
 
 
 def graphviz(network: Network) -> str:
@@ -239,19 +213,20 @@ def graphviz(network: Network) -> str:
     ]
     ids = _ids(network)
     for name, id_ in ids.items():
-        lines.append(f'{id_} [label={_quoted(chr(10).join(_label(network, name)))} class="{_kind(network, name)}"];')
+        kind = "group" if name in network.groups else "outside"
+        lines.append(f'{id_} [label={_quoted(_label(network, name))} class="{kind}"];')
     for way, style in _drawn(network):
         ends, dashes = f"{ids[way.source]} -> {ids[way.target]}", " style=dashed" if style == "out" else ""
-        lines.append(f'{ends} [label={_quoted(chr(10).join(way.ports))} class="{style}"{dashes}];')
+        lines.append(f'{ends} [label={_quoted(way.ports)} class="{style}"{dashes}];')
     return "\n".join([*lines, "}"])
 
 
-def svg(network: Network) -> str:
+def svg(dot: str) -> str:
     """Draw it, without a size of its own or anything that a page would fetch. Raises OperateError without Graphviz."""
     if not GRAPHVIZ.is_file():
         raise OperateError("Graphviz isn't installed: `./lake aws review` and its like install it (node_modules)")
     argv = [str(NODE), "-e", _SCRIPT, str(GRAPHVIZ)]
-    done = subprocess.run(argv, input=graphviz(network), capture_output=True, text=True, check=False, timeout=_SECONDS)
+    done = subprocess.run(argv, input=dot, capture_output=True, text=True, check=False, timeout=_SECONDS)
     if done.returncode:
         raise OperateError(f"Graphviz has failed: {done.stderr.strip().rpartition(chr(10))[2]}")
     drawn = done.stdout[done.stdout.index("<svg") :]
@@ -262,43 +237,34 @@ def svg(network: Network) -> str:
 
 def mermaid(network: Network) -> str:
     """Write the drawing in Mermaid's language, which GitHub and GitLab draw in Markdown."""
-    lines = ["flowchart LR"]
     ids = _ids(network)
-    for name, id_ in ids.items():
-        lines.append(f'  {id_}["{_plain("<br>".join(_label(network, name)))}"]')
+    lines = [f'  {id_}["{_plain(_label(network, name))}"]' for name, id_ in ids.items()]
     for way, style in _drawn(network):
-        arrow = "-.->" if style == "out" else "==>" if style == "open" else "-->"
-        lines.append(f'  {ids[way.source]} {arrow}|"{_plain("<br>".join(way.ports))}"| {ids[way.target]}')
-    return "\n".join(lines)
+        arrow = {"out": "-.->", "open": "==>"}.get(style, "-->")
+        lines.append(f'  {ids[way.source]} {arrow}|"{_plain(way.ports)}"| {ids[way.target]}')
+    return "\n".join(["flowchart LR", *lines])
 
 
 def _drawn(network: Network) -> Iterator[tuple[Way, str]]:
-    for way in network.ways_in:
-        yield way, "open" if way.public else "way"
-    for way in network.ways_out:
-        yield way, "out"
+    yield from ((way, "open" if way.public else "way") for way in network.ways_in)
+    yield from ((way, "out") for way in network.ways_out)
 
 
 def _ids(network: Network) -> dict[str, str]:
-    names: Iterable[str] = (name for way, _ in _drawn(network) for name in (way.source, way.target))
-    return {name: f"n{number}" for number, name in enumerate(dict.fromkeys(names))}
-
-
-def _kind(network: Network, name: str) -> str:
-    return "group" if any(group.name == name for group in network.groups) else "outside"
+    names = unique(name for way, _ in _drawn(network) for name in way[:2])
+    return {name: f"n{number}" for number, name in enumerate(names)}
 
 
 def _label(network: Network, name: str) -> list[str]:
-    members = next((group.members for group in network.groups if group.name == name), ())
-    shown = [f"· {member}" for member in members[:MEMBERS]]
+    members = network.groups.get(name, ())
     more = [f"· and {len(members) - MEMBERS} more"] if len(members) > MEMBERS else []
-    return [name, *shown, *more]
+    return [name, *(f"· {member}" for member in members[:MEMBERS]), *more]
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+def _quoted(lines: Iterable[str]) -> str:
+    return json.dumps("\n".join(lines), ensure_ascii=False)
 
 
-def _plain(text: str) -> str:
+def _plain(lines: Iterable[str]) -> str:
     """Remove characters that would end a Mermaid label."""
-    return text.replace('"', "'").replace("{", "(").replace("}", ")")
+    return "<br>".join(lines).replace('"', "'").replace("{", "(").replace("}", ")")

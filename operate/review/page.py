@@ -5,102 +5,73 @@ from dataclasses import dataclass
 
 from operate import diff
 from operate.errors import OperateError
-from operate.review.cost import Cost, cost
-from operate.review.custom import Kind, custom_resources
-from operate.review.holdings import Holding, holdings
-from operate.review.material import Material, siblings, unique
-from operate.review.network import Network, VpnUsers, network, vpn_users
-from operate.review.roles import LetIn, Roles, let_in, roles
-from operate.review.secrets import Secret, secrets
+from operate.review import cost, custom, holdings, network, roles, secrets, services
+from operate.review.material import Material
+from operate.review.rows import Section, Table, grouped, siblings, unique
 from operate.review.verdict import Verdict, verdict
 from operate.review.words import rule_in_words
 from operate.synth import Synthesis
 from settings.environment import Environment
 from stacks.gate.template import Finding
 
-WILDCARD = "AwsSolutions-IAM5"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reason:
-    """One reason: the rules and number of the findings that it explains, and the constructs that have them."""
-
-    reason: str
-    rules: tuple[str, ...]
-    count: int
-    places: tuple[str, ...]
-
-    @property
-    def of_wildcards(self) -> bool:
-        """Whether it explains a right's wildcard, and is therefore also shown with that right."""
-        return all(rule.startswith(f"{WILDCARD}:") for rule in self.rules)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """The page's contents."""
+    """The page's contents; `about` says of what it is."""
 
-    prefix: str
-    name: str
-    account: str
-    region: str
-    production: bool
-    stacks: tuple[tuple[str, int], ...]
+    environment: Environment
+    about: str
     verdict: Verdict
-    network: Network
-    vpn: VpnUsers
-    holdings: tuple[Holding, ...]
-    secrets: tuple[Secret, ...]
-    roles: Roles
-    let_in: tuple[LetIn, ...]
-    custom: tuple[Kind, ...]
-    acknowledgements: tuple[Reason, ...]
-    cost: Cost
+    sections: tuple[Section, ...]
 
 
 def page(
     environment: Environment, synthesis: Synthesis, findings: Sequence[Finding], *, changes: Sequence[str] | None = None
 ) -> Page:
     """Read all sections; `changes`: differences from the last reviewed state, if compared."""
-    material = Material.of(environment, synthesis)
-    net, may, held, bill = network(material), roles(material), holdings(material), cost(environment)
+    material = Material(environment, synthesis)
+    rights = roles.rights_by_holder(material)
+    net, held, holders = network.network(material), holdings.holdings(material), roles.all_holders(material, rights)
+    bill = cost.cost(environment)
+    judged = verdict(material, findings, network=net, holders=holders, holdings=held, cost=bill.words, changes=changes)
+    sizes = (f"{material.stack_name(name)} ({len(each['Resources'])})" for name, each in synthesis.templates.items())
     return Page(
-        prefix=environment.prefix,
-        name=environment.name,
-        account=environment.account,
-        region=environment.region,
-        production=environment.production,
-        stacks=tuple(
-            (material.stack_name(stack), len(template["Resources"])) for stack, template in synthesis.templates.items()
+        environment=environment,
+        about=f"Account {environment.account}, {environment.region}, {'' if environment.production else 'not '}"
+        f"production. Read from the synthesized CloudFormation templates alone: {', '.join(sizes)} resources. Names "
+        "are places in the app: stack/construct.",
+        verdict=judged,
+        sections=(
+            judged.section(),
+            network.section(material, net),
+            holdings.section(held),
+            secrets.section(material, rights),
+            roles.section(material, holders),
+            custom.section(material, rights),
+            services.section(material),
+            acknowledgements(material),
+            cost.section(bill),
         ),
-        verdict=verdict(material, findings, network=net, roles=may, holdings=held, cost=bill, changes=changes),
-        network=net,
-        vpn=vpn_users(material, net),
-        holdings=held,
-        secrets=secrets(material),
-        roles=may,
-        let_in=let_in(material),
-        custom=custom_resources(material),
-        acknowledgements=acknowledgements(material),
-        cost=bill,
     )
 
 
-def acknowledgements(material: Material) -> tuple[Reason, ...]:
+def acknowledgements(material: Material) -> Section:
     """Group findings by reason, the reason with the most findings first."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for each in material.acknowledged:
-        found.setdefault(each.reason, []).append((rule_in_words(each.rule), material.path_name(each.construct)))
-    reasons = [
-        Reason(
-            reason=reason,
-            rules=unique(sorted(rules for rules, _ in same)),
-            count=len(same),
-            places=siblings(place for _, place in same),
+    found = grouped((each.reason, each) for each in material.synthesis.acknowledged)
+    rows = [
+        (
+            reason,
+            str(len(same)),
+            unique(sorted(rule_in_words(each.rule) for each in same)),
+            siblings(material.path_name(each.construct) for each in same),
         )
-        for reason, same in found.items()
+        for reason, same in sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
     ]
-    return tuple(sorted(reasons, key=lambda each: (-each.count, each.reason)))
+    return Section(
+        title="Findings that were acknowledged",
+        fold=f"{len(material.synthesis.acknowledged)} findings that are as they should be, for {len(rows)} reasons",
+        folded=(Table("Why", ("Reason", "Findings", "Of what", "Construct, and below it"), rows),),
+    )
 
 
 def changes(environment: Environment, synthesis: Synthesis) -> tuple[str, ...]:

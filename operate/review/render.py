@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -30,19 +30,17 @@ def render(page: Page, kind: Format) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        keep_trailing_newline=True,
     )
-    environment.filters |= {"markdown": _markdown, "code": _code}
-    facts = {"page": page, "drawing": network.svg(page.network) if kind == "html" else network.mermaid(page.network)}
-    text = environment.get_template(f"page.{kind}.j2").render(facts)
-    return re.sub(r"\n{3,}", "\n\n", text)
+    environment.filters |= {"markdown": _markdown, "code": _code, "svg": network.svg}
+    text = environment.get_template(f"page.{kind}.j2").render(page=page)
+    return re.sub(r"\n{3,}", "\n\n", text) + "\n"
 
 
 def write(page: Page, folder: Path) -> list[Path]:
     """Write both files into a folder, named after the environment."""
     folder.mkdir(parents=True, exist_ok=True)
     kinds: tuple[Format, ...] = ("html", "md")
-    paths = [folder / f"{page.name}.{kind}" for kind in kinds]
+    paths = [folder / f"{page.environment.name}.{kind}" for kind in kinds]
     for path, kind in zip(paths, kinds, strict=True):
         path.write_text(render(page, kind), encoding="utf-8")
     return paths
@@ -65,28 +63,18 @@ def _code(text: object) -> Markup:
 
 
 def summary(page: Page, paths: Iterable[Path]) -> str:
-    """Write about twenty lines, with every finding."""
-    return "\n".join(_lines(page, paths))
-
-
-def _lines(page: Page, paths: Iterable[Path]) -> Iterator[str]:
-    yield f"{page.prefix}: account {page.account}, {page.region}"
-    yield page.verdict.words
-    for found in page.verdict.findings:
-        yield f"  {found.level}: {found.rule}: {found.resource}: {found.message}"
-    yield ""
-    for question, answers in (*page.verdict.rows, *_changes(page)):
-        yield textwrap.fill(
-            f"{question + ':':<{INDENT}}{'; '.join(answers)}",
-            width=WIDTH,
-            subsequent_indent=" " * INDENT,
-            break_on_hyphens=False,
-            break_long_words=False,
-        )
-    yield ""
-    yield f"For a decision, read {' or '.join(str(path) for path in paths)}"
-
-
-def _changes(page: Page) -> Iterator[tuple[str, tuple[str, ...]]]:
-    if page.verdict.changes is not None:
-        yield "Changes against the snapshot", page.verdict.changes
+    """Write what is found and what matters."""
+    rows = [f"{question + ':':<{INDENT}}{'; '.join(answers)}" for question, answers in page.verdict.rows]
+    wrap = textwrap.TextWrapper(WIDTH, subsequent_indent=" " * INDENT, break_on_hyphens=False, break_long_words=False)
+    found = [f"  {each.level}: {each.rule}: {', '.join(each.where)}: {each.what}" for each in page.verdict.facts]
+    return "\n".join(
+        [
+            f"{page.environment.prefix}: account {page.environment.account}, {page.environment.region}",
+            page.verdict.words,
+            *found,
+            "",
+            *map(wrap.fill, rows),
+            "",
+            f"For a decision, read {' or '.join(map(str, paths))}",
+        ]
+    )

@@ -1,31 +1,37 @@
-"""What roles may do: in words, wildcards first, and CDK's own framework in a line. And whom resources let in.
+"""What roles and people may do: wildcards first, and CDK's own framework in a line. And whom resources let in.
 
 Resource policies admit services, accounts and callers of functions. No IAM policy shows what QuickSight and Lake
 Formation grant.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
 
-from operate.review.material import Material, references, siblings, unique
+from operate.review.material import Material, references
+from operate.review.rows import Cell, Section, Table, count, grouped, siblings, unique
 from operate.review.words import condition_in_words, in_words
-from stacks.gate.rights import Grant, grants, holders, is_wide, principals, statements
+from stacks.gate.rights import Grant, grants, holders, is_wide, principals
 from stacks.gate.template import Subject, as_list, written
 
 # All that CDK's provider framework needs: to call our functions, and to wait for them.
 FRAMEWORK = frozenset({"lambda:InvokeFunction", "lambda:GetFunction", "states:StartExecution"})
 BASIC = "service-role/AWSLambdaBasicExecutionRole"
+ROLE, PEOPLES = "AWS::IAM::Role", "AWS::IAM::ManagedPolicy"
 Wildcard = Literal["", "name", "everything"]
+# By how bad it is.
+WILDCARDS: Mapping[Wildcard, str] = {
+    "everything": "on every resource of a kind",
+    "name": "on names that end in one",
+    "": "no",
+}
 # Their policies say who may assume a role, or what an endpoint is for: other sections cover that.
-_OTHERS = frozenset({"AWS::IAM::Role", "AWS::IAM::Policy", "AWS::EC2::VPCEndpoint"})
+_OTHERS = frozenset({ROLE, PEOPLES, "AWS::IAM::Policy", "AWS::EC2::VPCEndpoint"})
 # A user or group by its ARN: kind, namespace and name.
 _OF_QUICKSIGHT = re.compile(r"arn:[^:]+:quicksight:[^:]*:[^:]*:(?P<kind>user|group)/(?P<namespace>[^/]+)/(?P<name>.+)")
 
 
-@dataclass(frozen=True, kw_only=True, order=True)
-class Right:
+class Right(NamedTuple):
     """What a statement allows and why; `wildcard`: whether a resource is left open, or only how its name ends."""
 
     actions: tuple[str, ...]
@@ -35,100 +41,57 @@ class Right:
     wildcard: Wildcard
 
     @property
-    def words(self) -> tuple[str, ...]:
-        return in_words(self.actions)
+    def row(self) -> tuple[Cell, ...]:
+        reason = self.reason or ("nobody has accepted it" if self.wildcard else "-")
+        where = WILDCARDS[self.wildcard]
+        return in_words(self.actions), self.resources, self.condition or "-", reason, where, self.actions
+
+
+class Holder(NamedTuple):
+    """A role, or a policy made for people: who takes it, its AWS-managed policies, and what it may do."""
+
+    subject: Subject
+    name: str
+    taken_by: tuple[str, ...]
+    managed: tuple[str, ...]
+    rights: tuple[Right, ...]
 
     @property
-    def sentence(self) -> str:
-        condition = f", only if {self.condition}" if self.condition else ""
-        return f"{'; '.join(self.words)} — on {', '.join(self.resources)}{condition}"
+    def is_framework(self) -> bool:
+        """Whether a role is CDK's and allows only what its framework does: judged by rights, not by name."""
+        known = all(set(right.actions) <= FRAMEWORK and right.wildcard != "everything" for right in self.rights)
+        return "/Framework/" in f"{self.name}/" and known and set(self.managed) <= {BASIC}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Role:
-    """Roles with the same rights: who assumes them, what they may do, and their AWS-managed policies."""
-
-    names: tuple[str, ...]
-    taken_by: tuple[str, ...]
-    rights: tuple[Right, ...]
-    managed: tuple[str, ...]
+Rights = Mapping[tuple[str, str], tuple[Right, ...]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wide:
-    """Rights with wildcards for one reason, of all who have the same."""
-
-    who: tuple[str, ...]
-    count: int
-    rights: tuple[Right, ...]
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Roles:
-    """All roles; `framework`: the number of CDK's own, which only call and await our functions."""
-
-    everything: tuple[Wide, ...]
-    names: tuple[Wide, ...]
-    roles: tuple[Role, ...]
-    framework: int
-
-
-def roles(material: Material) -> Roles:
-    """Read every role and every resource's policy with a wildcard."""
-    found = dict(holders_rights(material))
-    alike: dict[tuple[tuple[Right, ...], tuple[str, ...], tuple[str, ...]], list[str]] = {}
-    framework = 0
-    for subject in material.app.resources("AWS::IAM::Role"):
-        rights = found.get((subject.stack, subject.id), ())
-        managed = tuple(_policy(policy) for policy in as_list(subject.get("ManagedPolicyArns") or []))
-        if _is_framework(material, subject, rights, managed):
-            framework += 1
-            continue
-        key = (rights, managed, _taken_by(subject))
-        alike.setdefault(key, []).append(material.name(subject.stack, subject.id))
-    return Roles(
-        everything=tuple(_wide(material, found, "everything")),
-        names=tuple(_wide(material, found, "name")),
-        roles=tuple(
-            Role(names=siblings(names), taken_by=taken_by, rights=rights, managed=managed)
-            for (rights, managed, taken_by), names in sorted(alike.items(), key=lambda item: sorted(item[1]))
-        ),
-        framework=framework,
-    )
-
-
-def holders_rights(material: Material) -> Iterator[tuple[tuple[str, str], tuple[Right, ...]]]:
-    """Yield the rights of each role, from its own and from separate policies."""
+def rights_by_holder(material: Material) -> Rights:
+    """Return the rights of each role and each policy for people, by stack and logical id."""
     found: dict[tuple[str, str], list[Right]] = {}
-    for subject in material.app.resources("AWS::IAM::Role", "AWS::IAM::Policy"):
+    for subject in material.app.resources(ROLE, "AWS::IAM::Policy", PEOPLES):
         for holder in holders(subject):
-            for key, statement in statements(subject):
+            for key, statement in subject.statements:
                 if key != "AssumeRolePolicyDocument":
                     stated = _rights(material, subject.stack, holder, grants(statement))
                     found.setdefault((subject.stack, holder), []).extend(stated)
-    for place, rights in found.items():
-        yield place, tuple(sorted(set(rights)))
+    return {place: tuple(sorted(set(rights))) for place, rights in found.items()}
 
 
 def _rights(material: Material, stack: str, holder: str, several: Iterable[Grant]) -> Iterator[Right]:
     """Write grants for people: those with the same reason and condition together, by actions, then by resources."""
-    actions: dict[tuple[str, str, str], list[str]] = {}
-    for grant in several:
-        reason = material.reasons.get((stack, holder, grant), "")
-        actions.setdefault((grant.resource, grant.condition, reason), []).append(grant.action)
-    together: dict[tuple[tuple[str, ...], str, str, Wildcard], list[str]] = {}
-    for (resource, condition, reason), names in actions.items():
-        key = (unique(sorted(names)), condition, reason, _wildcard(resource, names))
-        together.setdefault(key, []).append(resource)
-    for (names_, condition, reason, wildcard), resources in together.items():
-        yield Right(
-            actions=names_,
-            resources=unique(sorted(_resource(material.readable(stack, resource)) for resource in resources)),
-            condition=material.readable(stack, condition_in_words(condition)),
-            reason=reason,
-            wildcard=wildcard,
-        )
+    actions = grouped(
+        ((grant.resource, grant.condition, material.reasons.get((stack, holder, grant), "")), grant.action)
+        for grant in several
+    )
+    together = grouped(
+        ((unique(sorted(names)), condition, reason, _wildcard(resource, names)), resource)
+        for (resource, condition, reason), names in actions.items()
+    )
+    for (names, condition, reason, wildcard), resources in together.items():
+        shown = unique(sorted(_resource(material.readable(stack, resource)) for resource in resources))
+        words = material.readable(stack, condition_in_words(condition))
+        yield Right(names, shown, words, reason, wildcard)
 
 
 def _resource(text: str) -> str:
@@ -141,32 +104,23 @@ def _wildcard(resource: str, actions: Iterable[str]) -> Wildcard:
     return "name" if "*" in resource or any("*" in action for action in actions) else ""
 
 
-def _wide(material: Material, found: dict[tuple[str, str], tuple[Right, ...]], wildcard: Wildcard) -> Iterator[Wide]:
-    who: dict[tuple[Right, ...], list[str]] = {}
-    for subject in material.app.resources("AWS::IAM::Role"):
-        rights = found.get((subject.stack, subject.id), ())
-        by_reason: dict[str, list[Right]] = {}
-        for right in () if _is_framework(material, subject, rights, ()) else rights:
-            if right.wildcard == wildcard:
-                by_reason.setdefault(right.reason, []).append(right)
-        for same in by_reason.values():
-            who.setdefault(tuple(same), []).append(material.name(subject.stack, subject.id))
-    for rights, names in sorted(who.items(), key=lambda item: (sorted(item[1]), item[0])):
-        yield Wide(who=siblings(names), count=len(names), rights=rights, reason=rights[0].reason)
-
-
-def _is_framework(material: Material, subject: Subject, rights: Iterable[Right], managed: Iterable[str]) -> bool:
-    """Whether a role is CDK's and allows only what its framework does: judged by rights, not by name."""
-    name = f"{material.name(subject.stack, subject.id)}/"
-    if "/Framework/" not in name or any(policy != BASIC for policy in managed):
-        return False
-    return all(set(right.actions) <= FRAMEWORK and right.wildcard != "everything" for right in rights)
+def all_holders(material: Material, rights: Rights) -> tuple[Holder, ...]:
+    return tuple(
+        Holder(
+            subject,
+            material.name(subject),
+            _taken_by(subject),
+            tuple(_policy(policy) for policy in as_list(subject.get("ManagedPolicyArns") or [])),
+            rights.get((subject.stack, subject.id), ()),
+        )
+        for subject in material.app.resources(ROLE, PEOPLES)
+    )
 
 
 def _taken_by(subject: Subject) -> tuple[str, ...]:
     found = as_list(subject.get("AssumeRolePolicyDocument.Statement") or [])
     who = [principal.removeprefix("Service:") for statement in found for principal in principals(statement)]
-    return unique(sorted(who))
+    return unique(sorted(who)) or (("people",) if subject.type == PEOPLES else ("nobody",))
 
 
 def _policy(arn: object) -> str:
@@ -179,89 +133,112 @@ def role_of(subject: Subject) -> tuple[str, str] | None:
     return next((target for value in references(subject.get("Role")) if (target := subject.target(value))), None)
 
 
-@dataclass(frozen=True, kw_only=True)
-class LetIn:
-    """Who may do what with a resource by its own policy, and why that was accepted, if it had to be."""
-
-    who: str
-    actions: tuple[str, ...]
-    where: str
-    conditions: tuple[str, ...]
-    reason: str
+def peoples(several: Iterable[Holder]) -> list[tuple[Cell, ...]]:
+    """Return a row for each policy made for people: the policy, what it is for, and what it allows."""
+    return [
+        (each.name, written(each.subject.get("Description") or "-"), _may(each.rights))
+        for each in several
+        if each.subject.type == PEOPLES
+    ]
 
 
-def let_in(material: Material) -> tuple[LetIn, ...]:
-    """Read all resources' policies, except key policies that delegate to their own account, AWS's default."""
-    found = [each for subject in material.app.subjects for each in _of(material, subject)]
-    return tuple(sorted(found, key=lambda each: (each.where, each.who)))
+def _may(rights: Iterable[Right]) -> tuple[str, ...]:
+    return in_words(dict.fromkeys(action for right in rights for action in right.actions))
 
 
-def _of(material: Material, subject: Subject) -> Iterator[LetIn]:
-    where = material.name(subject.stack, subject.id)
-    if subject.type == "AWS::Lambda::Permission":
-        source = subject.get("SourceArn") or subject.get("SourceAccount")
-        conditions = (f"for {material.readable(subject.stack, written(source))}",) if source else ()
-        calls = in_words([str(subject.get("Action"))])
-        yield LetIn(who=written(subject.get("Principal")), actions=calls, where=where, conditions=conditions, reason="")
-    if subject.type.startswith("AWS::QuickSight::"):
-        yield from _granted_in_quicksight(subject, where)
-    if subject.type == "AWS::LakeFormation::PrincipalPermissions":
-        yield _granted_by_lake_formation(material, subject)
-    if subject.type in _OTHERS:
-        return
-    by_who: dict[tuple[str, str, str], list[str]] = {}
-    together: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
-    for _, statement in statements(subject):
-        for grant in grants(statement):
-            if grant.principal and not _is_the_accounts_own(subject, grant):
-                reason = material.reasons.get((subject.stack, subject.id, grant), "")
-                by_who.setdefault((grant.principal, grant.condition, reason), []).append(grant.action)
-    for (principal, condition, reason), actions in by_who.items():
-        who = material.readable(subject.stack, principal.removeprefix("Service:").removeprefix("AWS:"))
-        words = material.readable(subject.stack, condition_in_words(condition))
-        together.setdefault((who, in_words(dict.fromkeys(actions)), reason), []).append(words)
-    for (who, may, reason), conditions_ in together.items():
-        # One without a condition makes the others' conditions irrelevant.
-        shown = tuple(conditions_) if all(conditions_) else ()
-        yield LetIn(who=who, actions=may, where=where, conditions=shown, reason=reason)
+def wildcards(several: Iterable[Holder]) -> list[str]:
+    """Count the rights with wildcards, and those of them that nobody has accepted."""
+    rights = {right for each in several if not each.is_framework for right in each.rights}
+    counts = [(where, [each for each in rights if each.wildcard == kind]) for kind, where in WILDCARDS.items() if kind]
+    unaccepted = sum(not each.reason for _, found in counts for each in found)
+    said = [f"nobody has accepted {unaccepted} of them"] if unaccepted else []
+    return [f"{where}: {count(len(found), 'right')}" for where, found in counts] + said
 
 
-def _granted_in_quicksight(subject: Subject, where: str) -> Iterator[LetIn]:
-    for permission in as_list(subject.get("Permissions") or []):
-        who, actions = written(permission.get("Principal")), as_list(permission.get("Actions") or [])
-        if found := _OF_QUICKSIGHT.fullmatch(who):
-            namespace = "" if found["namespace"] == "default" else f" in {found['namespace']}"
-            who = f"QuickSight's {found['kind']} {found['name']}{namespace}"
-        words = in_words(dict.fromkeys(map(written, actions)))
-        yield LetIn(who=who, actions=words, where=where, conditions=(), reason="")
-
-
-def _granted_by_lake_formation(material: Material, subject: Subject) -> LetIn:
-    permissions = [f"lakeformation:{written(name)}" for name in as_list(subject.get("Permissions") or [])]
-    handed_on = [written(name).lower() for name in as_list(subject.get("PermissionsWithGrantOption") or [])]
-    actions = (*in_words(permissions), *([f"may grant others: {', '.join(handed_on)}"] if handed_on else []))
-    return LetIn(
-        who=material.readable(subject.stack, written(subject.get("Principal.DataLakePrincipalIdentifier"))),
-        actions=tuple(
-            action.replace("_", " ").lower().replace("lake formation", "Lake Formation", 1) for action in actions
+def section(material: Material, several: tuple[Holder, ...]) -> Section:
+    """List each right once, with all that have it: those with a wildcard first, and first what nobody has accepted."""
+    shown, let_in_ = [each for each in several if not each.is_framework], let_in(material)
+    order = list(WILDCARDS)
+    found = grouped((right, each.name) for each in shown for right in each.rights)
+    by_right = sorted(found.items(), key=lambda each: (order.index(each[0].wildcard), each[0].reason, each[1]))
+    rows = [(siblings(names), *right.row) for right, names in by_right]
+    taken = grouped(
+        ((*each.taken_by, *(f"with AWS's {policy}" for policy in each.managed)), each.name) for each in shown
+    )
+    framework = len(several) - len(shown)
+    return Section(
+        title="What people and roles may do",
+        shown=(Table("Policies made for people", ("Policy", "For what", "May"), peoples(shown)),),
+        fold=f"Every right with its reason, wildcards first, and {len(let_in_)} whom a resource's own policy lets in",
+        folded=(
+            Table("All rights", ("Who", "May", "On", "Only if", "Why", "Wildcard", "Actions"), rows),
+            Table("Let in by a resource's own policy", ("Who", "May", "Where", "Only if", "Why"), let_in_),
+            Table("Taken by", ("By", "Roles"), [(by, siblings(names)) for by, names in taken.items()]),
+            f"CDK's own framework for custom resources: {framework} roles that may call the functions of section 6 and "
+            "wait for them, and nothing else.",
         ),
-        where=material.readable(subject.stack, _granted_place(subject)),
-        conditions=(),
-        reason="",
     )
 
 
+def let_in(material: Material) -> list[tuple[Cell, ...]]:
+    """Return rows of who may what with a resource by its own policy, only if what, and why that was accepted.
+
+    Key policies that delegate to their own account, AWS's default, are left out.
+    """
+    found = [row for subject in material.app.subjects for row in _let_in(material, subject)]
+    return sorted(found, key=lambda row: (row[2], row[0]))
+
+
+def _let_in(material: Material, subject: Subject) -> Iterator[tuple[Cell, ...]]:
+    where = material.name(subject)
+    if subject.type == "AWS::Lambda::Permission":
+        source = subject.get("SourceArn") or subject.get("SourceAccount")
+        only = f"for {material.readable(subject.stack, written(source))}" if source else "-"
+        yield written(subject.get("Principal")), in_words([str(subject.get("Action"))]), where, only, "-"
+    if subject.type.startswith("AWS::QuickSight::"):
+        for permission in as_list(subject.get("Permissions") or []):
+            actions = dict.fromkeys(map(written, as_list(permission.get("Actions") or [])))
+            yield _of_quicksight(written(permission.get("Principal"))), in_words(actions), where, "-", "-"
+    if subject.type == "AWS::LakeFormation::PrincipalPermissions":
+        yield _by_lake_formation(material, subject)
+    stated = [grant for _, each in subject.statements for grant in grants(each)] if subject.type not in _OTHERS else []
+    actions_ = grouped(
+        ((grant.principal, grant.condition, material.reasons.get((subject.stack, subject.id, grant), "")), grant.action)
+        for grant in stated
+        if grant.principal and not grant.principal.endswith(f":iam::{subject.facts.account}:root")
+    )
+    together = grouped(
+        ((who, in_words(dict.fromkeys(names)), reason), material.readable(subject.stack, condition_in_words(only)))
+        for (who, only, reason), names in actions_.items()
+    )
+    for (principal, may, reason), conditions in together.items():
+        who = material.readable(subject.stack, principal.removeprefix("Service:").removeprefix("AWS:"))
+        # One without a condition makes the others' conditions irrelevant.
+        yield who, may, where, tuple(conditions) if all(conditions) else "-", reason or "-"
+
+
+def _of_quicksight(who: str) -> str:
+    if not (found := _OF_QUICKSIGHT.fullmatch(who)):
+        return who
+    namespace = "" if found["namespace"] == "default" else f" in {found['namespace']}"
+    return f"QuickSight's {found['kind']} {found['name']}{namespace}"
+
+
+def _by_lake_formation(material: Material, subject: Subject) -> tuple[Cell, ...]:
+    permissions = [f"lakeformation:{written(name)}" for name in as_list(subject.get("Permissions") or [])]
+    handed_on = [written(name).lower() for name in as_list(subject.get("PermissionsWithGrantOption") or [])]
+    actions = (*in_words(permissions), *([f"may grant others: {', '.join(handed_on)}"] if handed_on else []))
+    who = material.readable(subject.stack, written(subject.get("Principal.DataLakePrincipalIdentifier")))
+    may = tuple(each.replace("_", " ").lower().replace("lake formation", "Lake Formation", 1) for each in actions)
+    return who, may, material.readable(subject.stack, _granted_place(subject)), "-", "-"
+
+
 def _granted_place(subject: Subject) -> str:
-    resource = "Resource"
-    if location := subject.get(f"{resource}.DataLocation.ResourceArn"):
+    if location := subject.get("Resource.DataLocation.ResourceArn"):
         return f"location {written(location)}"
-    if table := subject.get(f"{resource}.Table"):
+    if table := subject.get("Resource.Table"):
         name = table.get("Name")
         return f"{f'table {written(name)}' if name else 'every table'} of {written(table.get('DatabaseName'))}"
-    if database := subject.get(f"{resource}.Database.Name"):
+    if database := subject.get("Resource.Database.Name"):
         return f"database {written(database)}"
     return f"{subject.type} {subject.id}"
-
-
-def _is_the_accounts_own(subject: Subject, grant: Grant) -> bool:
-    return grant.principal.endswith(f":iam::{subject.facts.account}:root")

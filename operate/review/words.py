@@ -7,31 +7,13 @@ from collections.abc import Iterable, Iterator
 from stacks.gate.template import as_list, written
 
 # Services' common names, by action prefix.
-SERVICES = {
-    "autoscaling": "Auto Scaling",
-    "cloudwatch": "CloudWatch",
-    "ec2": "EC2",
-    "eks": "EKS",
-    "elasticmapreduce": "EMR",
-    "glue": "Glue",
-    "iam": "IAM",
-    "kafka": "MSK",
-    "kafka-cluster": "Kafka",
-    "kafkaconnect": "MSK Connect",
-    "kms": "KMS",
-    "lakeformation": "Lake Formation",
-    "lambda": "Lambda",
-    "logs": "CloudWatch Logs",
-    "quicksight": "QuickSight",
-    "rds": "RDS",
-    "s3": "S3",
-    "secretsmanager": "Secrets Manager",
-    "sns": "SNS",
-    "ssm": "Systems Manager",
-    "ssmmessages": "Session Manager",
-    "states": "Step Functions",
-    "sts": "STS",
-}
+_SERVICES = """
+athena=Athena; autoscaling=Auto Scaling; cloudwatch=CloudWatch; ec2=EC2; eks=EKS; elasticmapreduce=EMR; glue=Glue;
+iam=IAM; kafka=MSK; kafka-cluster=Kafka; kafkaconnect=MSK Connect; kms=KMS; lakeformation=Lake Formation; lambda=Lambda;
+logs=CloudWatch Logs; quicksight=QuickSight; rds=RDS; s3=S3; secretsmanager=Secrets Manager; sns=SNS;
+ssm=Systems Manager; ssmmessages=Session Manager; states=Step Functions; sts=STS
+"""
+SERVICES = dict(each.strip().split("=") for each in _SERVICES.split(";"))
 # Acknowledged findings of cdk-nag and CDK, in a sentence from their documentation.
 RULES = {
     "AwsSolutions-EC23": "a security group lets everyone in",

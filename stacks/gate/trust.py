@@ -113,17 +113,18 @@ def other_accounts(subject: Subject) -> Iterator[str]:
 
 def applications_of_amazon(subject: Subject) -> Iterator[str]:
     """The only nested application is AWS's that rotates PostgreSQL's secrets."""
-    if subject.type == "AWS::Serverless::Application" and not ROTATION.search(_application(subject)):
+    if subject.type == "AWS::Serverless::Application" and not ROTATION.search(
+        by_partition(subject, subject.get("Location.ApplicationId"))
+    ):
         yield "isn't AWS's application for rotating PostgreSQL's secrets"
 
 
-def _application(subject: Subject) -> str:
-    """Return the application that a template nests; CDK names it by partition in a mapping."""
-    match subject.get("Location.ApplicationId"):
+def by_partition(subject: Subject, value: Any) -> str:
+    """Return a value of a nested application as text; CDK names it by partition in a mapping."""
+    match value:
         case {"Fn::FindInMap": [name, {"Ref": "AWS::Partition"}, key]}:
             return str(subject.app.templates[subject.stack]["Mappings"][name]["aws"][key])
-        case value:
-            return written(value)
+    return written(value)
 
 
 def _for_this_account(subject: Subject, statement: Mapping[str, Any]) -> bool:

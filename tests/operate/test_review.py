@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from operate.review.findings import facts
-from operate.review.material import Material, siblings
-from operate.review.network import Network, Way, graphviz, mermaid, network, vpn_users
+from operate.review.material import Material
+from operate.review.network import Network, Way, graphviz, mermaid, network, section
+from operate.review.rows import Table, siblings
 from operate.review.words import condition_in_words, in_words, rule_in_words
+from operate.synth import Synthesis
 from settings.environment import Environment
 from settings.load import load
-from stacks.gate.template import App
 
 pytestmark = pytest.mark.synth
 
@@ -32,8 +32,9 @@ def group(description: str, *into: dict[str, Any], out: list[dict[str, Any]] | N
 
 def material(environment: Environment, **resources: dict[str, Any]) -> Material:
     templates = {STACK: {"Resources": resources}}
-    app = App(facts=facts(environment), templates=templates)
-    return Material(environment=environment, app=app, accepted=(), acknowledged=(), paths={}, folder=Path())
+    return Material(
+        environment, Synthesis(folder=Path(), templates=templates, violations=(), acknowledged=(), accepted=())
+    )
 
 
 def read(*into: dict[str, Any], out: list[dict[str, Any]] | None = None, **more: dict[str, Any]) -> Network:
@@ -64,7 +65,6 @@ def test_a_port_that_is_opened_to_the_internet_comes_first_and_is_said_to_be_ope
         ("the internet", "Brokers", "TCP 22", True),
         ("the VPC (10.100.0.0/16)", "Brokers", "TCP 443", False),
     ]
-    assert len(found.open_to_internet) == 2
 
 
 def test_a_group_that_says_nothing_of_its_way_out_lets_everything_out() -> None:
@@ -83,14 +83,12 @@ def test_a_group_names_what_wears_it() -> None:
         "Type": "AWS::MSK::Cluster",
         "Properties": {"SecurityGroups": [{"Fn::GetAtt": ["BrokerAccess1A2B3C4D", "GroupId"]}]},
     }
-    (brokers, vpn) = read(Cluster=cluster).groups
-    assert (brokers.name, brokers.members) == ("Brokers", ("streaming/Cluster",))
-    assert vpn.members == ()
+    assert read(Cluster=cluster).groups == {"Brokers": ("streaming/Cluster",), "VPN": ()}
 
 
 def test_two_groups_of_one_description_are_two() -> None:
-    names = {each.name for each in read(Other1A2B3C4D=group("Brokers")).groups}
-    assert names == {"Brokers (streaming/BrokerAccess)", "Brokers (streaming/Other)", "VPN"}
+    names = read(Other1A2B3C4D=group("Brokers")).groups
+    assert names.keys() == {"Brokers (streaming/BrokerAccess)", "Brokers (streaming/Other)", "VPN"}
 
 
 def test_what_lets_in_the_bastions_group_or_address_lets_a_vpn_user_in() -> None:
@@ -105,17 +103,23 @@ def test_what_lets_in_the_bastions_group_or_address_lets_a_vpn_user_in() -> None
     ]
     vpn = group("VPN", out=[rule(443, CidrIp="0.0.0.0/0")])
     found = material(environment, BrokerAccess1A2B3C4D=group("Brokers", *into), VpnAccessA1B2C3D4=vpn)
-    users = vpn_users(found, network(found))
-    assert {way.ports for way in users.reach} == {("TCP 9098",), ("TCP 443",), ("everything",)}
-    assert [(way.target, way.ports) for way in users.out] == [("the internet", ("TCP 443",))]
+    ways, _ = section(found, network(found)).folded
+    assert isinstance(ways, Table)
+    assert [row[:3] for row in ways.rows if row[-1] == "yes"] == [
+        ("the internet", "Brokers", ("everything",)),
+        ("VPN", "Brokers", ("TCP 9098",)),
+        ("the VPC (10.100.0.0/16)", "Brokers", ("TCP 443",)),
+        ("VPN", "the internet", ("TCP 443",)),
+    ]
 
 
 def test_it_says_who_may_connect_and_from_where() -> None:
     prod = load("prod")
     prod = prod.model_copy(update={"vpn": prod.vpn.model_copy(update={"users": ("alice", "bob")})})
-    users = vpn_users(material(prod), Network(groups=(), ways_in=(), ways_out=()))
-    assert users.users == ("alice", "bob")
-    assert users.come_from == ("203.0.113.0/24 (for documentation: nobody has it, name your own)",)
+    _, said = section(material(prod), Network(groups={}, ways_in=(), ways_out=())).shown
+    assert str(said).startswith(
+        "VPN users: alice, bob. They come from 203.0.113.0/24 (for documentation: nobody has it, name your own)."
+    )
 
 
 def test_both_drawings_have_every_way_and_mark_what_is_open() -> None:

@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 
 from contract import rds_ca
-from operate.review.page import page
+from operate.review.material import Material
+from operate.review.network import network
+from operate.review.roles import rights_by_holder
+from operate.review.rows import Table
+from operate.review.secrets import section
 from settings.load import load
 from stacks.gate.template import LATER
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
@@ -80,13 +84,16 @@ def test_the_nodes_reach_the_database_and_the_gate_accepts_that(on_its_own: Synt
 
 
 def test_the_review_shows_who_reaches_the_database_and_reads_the_secret(on_its_own: Synthesized) -> None:
-    shown = page(on_its_own.settings, on_its_own.synthesis, [])
-    [database] = {way.target for way in shown.network.ways_in if way.source in CLIENTS and way.ports == ("TCP 5432",)}
+    shown = Material(on_its_own.settings, on_its_own.synthesis)
+    ways_in = network(shown).ways_in
+    [database] = {way.target for way in ways_in if way.source in CLIENTS and way.ports == ("TCP 5432",)}
     assert database == "The source database"
-    ways = {way.source: way.why for way in shown.network.ways_in if way.target == database}
+    ways = {way.source: way.why for way in ways_in if way.target == database}
     assert ways.keys() >= CLIENTS
     assert ways["EMR core nodes"] == ("PostgreSQL from the streaming job",)
-    secrets = {each.name: each.readers for each in shown.secrets}
+    [table] = section(shown, rights_by_holder(shown)).shown
+    assert isinstance(table, Table)
+    secrets = {row[0]: row[-1] for row in table.rows}
     for name in ("ShopConnectorSecret", "ShopHashSalt"):
         assert "processing/Roles/Nodes" in secrets[f"database/{name}"]
 

@@ -113,12 +113,15 @@ def test_lake_formation_lets_the_jobs_make_and_keep_tables_before_they_start(man
 
 
 def test_the_review_says_who_is_granted_what(many: Synthesized) -> None:
+    from operate.review.material import Material
     from operate.review.page import page
     from operate.review.render import render
+    from operate.review.roles import let_in
 
-    shown_to_people = page(many.settings, many.synthesis, [])
-    found = {(each.who, each.where): each.actions for each in shown_to_people.let_in}
-    in_quicksight = {place[1].rpartition("/")[2]: actions for place, actions in found.items() if "group" in place[0]}
+    found = {(who, where): actions for who, actions, where, *_ in let_in(Material(many.settings, many.synthesis))}
+    in_quicksight = {
+        str(place[1]).rpartition("/")[2]: actions for place, actions in found.items() if "group" in place[0]
+    }
     assert in_quicksight.pop("Analysis") == (
         "QuickSight: reads, changes, deletes, query analysis, update analysis permissions, restore analysis",
     )
@@ -138,23 +141,25 @@ def test_the_review_says_who_is_granted_what(many: Synthesized) -> None:
         ("processing/Roles/Nodes", f"database {database}"): ("Lake Formation: create table, describe",),
         ("processing/Roles/Nodes", f"every table of {database}"): ("Lake Formation: all",),
     }
-    text = render(shown_to_people, "md")
+    text = render(page(many.settings, many.synthesis, []), "md")
     assert "QuickSight's group analysts" in text
     assert ":group/default/analysts" not in text
 
 
 def test_the_review_names_a_user_of_another_namespace_and_what_may_be_handed_on(many: Synthesized) -> None:
-    from operate.review.page import page
+    from operate.review.material import Material
+    from operate.review.roles import let_in
 
     changed = Changed(many)
     user = "arn:aws:quicksight:us-east-1:111111111111:user/partners/bob"
     changed.set("analytics", f"{QUICKSIGHT}Dashboard", "Permissions/0/Principal", user)
     changed.set("analytics", GRANTS, "PermissionsWithGrantOption", ["SELECT"])
-    found = page(many.settings, dataclasses.replace(many.synthesis, templates=changed.templates), []).let_in
-    assert [each.where for each in found if each.who == "QuickSight's user bob in partners"] == [
+    synthesis = dataclasses.replace(many.synthesis, templates=changed.templates)
+    found = let_in(Material(many.settings, synthesis))
+    assert [row[2] for row in found if row[0] == "QuickSight's user bob in partners"] == [
         "analytics/QuickSight/Dashboard"
     ]
-    assert [each.actions[-1] for each in found if each.actions[-1].startswith("may")] == ["may grant others: select"]
+    assert [row[1][-1] for row in found if row[1][-1].startswith("may")] == ["may grant others: select"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
