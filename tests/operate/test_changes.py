@@ -8,7 +8,7 @@ import pytest
 from contract.errors import UserError
 from operate.changes.compare import touched
 from operate.changes.update_rules import EFFECTS, FACTS, UNKNOWN, effect_of, fixed_name, schema, too_many
-from operate.diff import changes, snapshots
+from operate.diff import changes_between, snapshots
 from operate.diff.assigned import assigned
 from settings.load import load
 
@@ -202,8 +202,9 @@ pipelines[0].topic_prefix=orders pipelines[0].job.one_step=false monitoring.alar
 def test_no_other_setting_changes_what_another_stack_imports(tmp_path: Path) -> None:
     from operate.synth import synthesize
 
-    changed = assigned(load("dev"), DEPLOYABLE.split())
-    found = changes(changed, synthesize(changed, tmp_path / "cdk.out").templates).sections
+    before, after = load("dev"), assigned(load("dev"), DEPLOYABLE.split())
+    sides = [synthesize(each, tmp_path / "cdk.out").templates for each in (before, after)]
+    found = changes_between(before, "the settings as they are", *sides).sections
     lines = {section.title: section.lines for section in found}
     assert "Refused by CloudFormation" not in lines
     assert lines["Replaced"]

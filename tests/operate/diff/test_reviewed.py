@@ -1,0 +1,153 @@
+"""What templates are compared with: the snapshots that were reviewed last, in a git repository of the test's own."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from operate.diff import changes, reviewed, snapshots
+from operate.errors import OperateError
+from settings.load import ENVIRONMENTS, load
+from tests.operate.diff.conftest import lines
+
+PROD = load("prod")
+WHO = ["-c", "user.name=Reviewer", "-c", "user.email=reviewer@example.com"]
+
+
+class Repository:
+    """A repository with the environments' files and the snapshots of one small stack."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.git("init", "--quiet", "--initial-branch=main")
+        shutil.copytree(ENVIRONMENTS, folder / "environments")
+        self.commit("as reviewed")
+
+    def git(self, *arguments: str) -> str:
+        done = subprocess.run(["git", *WHO, *arguments], cwd=self.folder, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    def commit(self, topic: str) -> str:
+        """Renew the snapshots, as a commit does that changes the templates."""
+        there = self.folder / "tests" / "snapshots"
+        for environment in (load("dev"), PROD):
+            snapshots.write(environment, self.templates(topic, environment.name), there)
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", topic)
+        return self.git("rev-parse", "HEAD")
+
+    @staticmethod
+    def templates(topic: str, name: str = "prod") -> dict[str, dict[str, object]]:
+        properties = {"DisplayName": topic, "TopicName": f"{name}-cdc-lake"}
+        return {
+            f"{name}-cdc-lake-lake": {"Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": properties}}}
+        }
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(reviewed, "ROOT", tmp_path)
+    return Repository(tmp_path)
+
+
+def said(repository: Repository, topic: str, against: str | None = None) -> str:
+    """What the comparison says of a topic's name, and with what it compares."""
+    found = changes(PROD, repository.templates(topic), against=against)
+    return f"{found.base.partition(' (')[0]}: {' '.join(lines(found, 'Changed in place')).partition('): ')[2]}"
+
+
+def test_a_branch_is_compared_with_where_it_left_main_although_it_renews_the_snapshots(repository: Repository) -> None:
+    repository.git("checkout", "--quiet", "-b", "branch")
+    repository.commit("dangerous")
+    assert said(repository, "dangerous") == "where HEAD leaves main: DisplayName as reviewed → dangerous"
+    repository.git("update-ref", "refs/remotes/origin/main", "main")
+    assert said(repository, "dangerous") == "where HEAD leaves origin/main: DisplayName as reviewed → dangerous"
+
+
+def test_a_tag_says_what_was_reviewed_last_and_a_named_revision_comes_first(repository: Repository) -> None:
+    repository.git("tag", "reviewed-prod")
+    repository.commit("first")
+    repository.commit("second")
+    assert said(repository, "second") == "reviewed-prod: DisplayName as reviewed → second"
+    assert said(repository, "second", "HEAD~1") == "HEAD~1: DisplayName first → second"
+    repository.git("tag", "--force", "reviewed-prod")
+    assert said(repository, "second") == "reviewed-prod: "
+    repository.git("tag", "--delete", "reviewed-prod")
+    repository.git("tag", "reviewed-dev")
+    assert said(repository, "third") == "where HEAD leaves main: DisplayName second → third"
+
+
+def test_names_of_the_environments_are_those_of_the_revision(repository: Repository) -> None:
+    path = repository.folder / "environments" / "dev.toml"
+    path.write_text(path.read_text().replace('"111111111111"', '"333333333333"'))
+    repository.git("checkout", "--quiet", "-b", "branch")
+    repository.commit("another account")
+    before = reviewed.read(PROD, reviewed.revision("prod", "main"))
+    assert before == snapshots.by_stack(PROD, repository.templates("as reviewed"))
+
+
+def without_main(repository: Repository) -> None:
+    repository.git("branch", "--move", "other")
+
+
+def without_what_main_has(repository: Repository) -> None:
+    repository.git("checkout", "--quiet", "--orphan", "other")
+    repository.commit("another beginning")
+
+
+def shallow(repository: Repository) -> None:
+    (repository.folder / ".git" / "shallow").write_text(repository.git("rev-parse", "HEAD"))
+    without_main(repository)
+
+
+def without_snapshots(repository: Repository) -> None:
+    repository.git("rm", "--quiet", "-r", "tests/snapshots/prod")
+    repository.git("commit", "--quiet", "--message", "none of prod")
+
+
+def without_any(repository: Repository) -> None:
+    repository.git("rm", "--quiet", "-r", "tests")
+    repository.git("commit", "--quiet", "--message", "none")
+
+
+def broken(repository: Repository) -> None:
+    (repository.folder / "tests" / "snapshots" / "prod" / "lake.json").write_text("<<<<<<< HEAD")
+    repository.git("commit", "--quiet", "--all", "--message", "broken")
+
+
+def without_a_repository(repository: Repository) -> None:
+    shutil.rmtree(repository.folder / ".git")
+
+
+@pytest.mark.parametrize(
+    ("change", "against", "reason"),
+    [
+        (lambda _: None, None, "HEAD is on the main branch, and nothing differs from its own snapshots"),
+        (without_main, None, "there is neither a tag reviewed-prod nor a branch main"),
+        (shallow, None, r"nor a branch main \(this clone is shallow: `git fetch --unshallow --tags` gets the rest\)"),
+        (without_what_main_has, None, "HEAD and main have no commit in common"),
+        (lambda _: None, "nowhere", "git knows no revision nowhere"),
+        (lambda _: None, "--all", "git knows no revision --all"),
+        (without_snapshots, "HEAD", r"HEAD \(\w{7}\) has no tests/snapshots/prod"),
+        (without_any, None, r"where HEAD leaves main \(\w{7}\) has no tests/snapshots or no environments"),
+        (broken, "HEAD", r"the snapshots of HEAD \(\w{7}\) can't be read: tests/snapshots/prod/lake.json: Expecting"),
+        (without_a_repository, None, "git says: fatal: not a git repository"),
+    ],
+)
+def test_with_nothing_to_compare_with_one_line_says_why(
+    repository: Repository, change: Callable[[Repository], None], against: str | None, reason: str
+) -> None:
+    change(repository)
+    with pytest.raises(OperateError, match=f"^not compared: .*{reason}.*; give --against REVISION") as refused:
+        changes(PROD, repository.templates("as reviewed"), against=against)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+def test_git_that_isnt_there_is_one_line(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(repository.folder))
+    with pytest.raises(OperateError, match=r"^not compared: git isn't installed; give --against REVISION"):
+        changes(PROD, {})
