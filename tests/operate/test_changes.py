@@ -7,7 +7,7 @@ import pytest
 
 from contract.errors import UserError
 from operate.changes.compare import touched
-from operate.changes.update_rules import EFFECTS, FACTS, UNKNOWN, effect_of, fixed_name, schema, too_many
+from operate.changes.update_rules import EFFECTS, FACTS, MAYBE, UNKNOWN, effect_of, fixed_name, schema, too_many
 from operate.diff import changes_between, snapshots
 from operate.diff.assigned import assigned
 from settings.load import load
@@ -134,10 +134,11 @@ def test_each_fact_holds_in_its_direction(type_: str, path: str, before: Any, af
 
 
 @pytest.mark.parametrize(
-    ("type_", "path"), [("Custom::New", "a"), ("AWS::New::Type", "a"), ("AWS::EC2::Instance", "Tenancy")]
+    ("type_", "path", "why"),
+    [("Custom::New", "a", UNKNOWN), ("AWS::New::Type", "a", UNKNOWN), ("AWS::EC2::Instance", "Tenancy", MAYBE)],
 )
-def test_what_nobody_has_looked_up_is_not_guessed(type_: str, path: str) -> None:
-    assert effect_of(type_, (path,), 1, 2) == ("in place", UNKNOWN)
+def test_what_nobody_has_looked_up_is_not_guessed(type_: str, path: str, why: str) -> None:
+    assert effect_of(type_, (path,), 1, 2) == ("in place", why)
 
 
 @pytest.mark.parametrize("name", ["dev", "prod"])

@@ -1,7 +1,6 @@
 """What templates are compared with: the snapshots that were reviewed last, in a git repository of the test's own."""
 
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,85 +8,67 @@ import pytest
 
 from operate.diff import changes, reviewed, snapshots
 from operate.errors import OperateError
-from settings.load import ENVIRONMENTS, load
+from settings.load import load
 from tests.operate.diff.conftest import lines
+from tests.operate.diff.repository import Repository
 
-PROD = load("prod")
-WHO = ["-c", "user.name=Reviewer", "-c", "user.email=reviewer@example.com"]
+DEV, PROD = load("dev"), load("prod")
 
 
-class Repository:
-    """A repository with the environments' files and the snapshots of one small stack."""
+def templates(topic: str, name: str = "prod") -> dict[str, dict[str, object]]:
+    properties = {"DisplayName": topic, "TopicName": f"{name}-cdc-lake"}
+    return {f"{name}-cdc-lake-lake": {"Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": properties}}}}
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.git("init", "--quiet", "--initial-branch=main")
-        shutil.copytree(ENVIRONMENTS, folder / "environments")
-        self.commit("as reviewed")
 
-    def git(self, *arguments: str) -> str:
-        done = subprocess.run(["git", *WHO, *arguments], cwd=self.folder, check=True, capture_output=True, text=True)
-        return done.stdout.strip()
-
-    def commit(self, topic: str) -> str:
-        """Renew the snapshots, as a commit does that changes the templates."""
-        there = self.folder / "tests" / "snapshots"
-        for environment in (load("dev"), PROD):
-            snapshots.write(environment, self.templates(topic, environment.name), there)
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--allow-empty", "--message", topic)
-        return self.git("rev-parse", "HEAD")
-
-    @staticmethod
-    def templates(topic: str, name: str = "prod") -> dict[str, dict[str, object]]:
-        properties = {"DisplayName": topic, "TopicName": f"{name}-cdc-lake"}
-        return {
-            f"{name}-cdc-lake-lake": {"Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": properties}}}
-        }
+def commit(repository: Repository, topic: str) -> None:
+    for environment in (DEV, PROD):
+        repository.renew(environment, templates(topic, environment.name))
+    repository.commit()
 
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(reviewed, "ROOT", tmp_path)
-    return Repository(tmp_path)
+    found = Repository(tmp_path, monkeypatch)
+    commit(found, "as reviewed")
+    return found
 
 
-def said(repository: Repository, topic: str, against: str | None = None) -> str:
+def said(topic: str, against: str | None = None) -> str:
     """What the comparison says of a topic's name, and with what it compares."""
-    found = changes(PROD, repository.templates(topic), against=against)
-    return f"{found.base.partition(' (')[0]}: {' '.join(lines(found, 'Changed in place')).partition('): ')[2]}"
+    found = changes(PROD, templates(topic), against=against)
+    return (
+        f"{found.base.partition(' (')[0]}: {' '.join(lines(found, 'Values that the gate judges')).partition('): ')[2]}"
+    )
 
 
 def test_a_branch_is_compared_with_where_it_left_main_although_it_renews_the_snapshots(repository: Repository) -> None:
     repository.git("checkout", "--quiet", "-b", "branch")
-    repository.commit("dangerous")
-    assert said(repository, "dangerous") == "where HEAD leaves main: DisplayName as reviewed → dangerous"
+    commit(repository, "dangerous")
+    assert said("dangerous") == "where HEAD leaves main: DisplayName as reviewed → dangerous"
     repository.git("update-ref", "refs/remotes/origin/main", "main")
-    assert said(repository, "dangerous") == "where HEAD leaves origin/main: DisplayName as reviewed → dangerous"
+    assert said("dangerous") == "where HEAD leaves origin/main: DisplayName as reviewed → dangerous"
 
 
 def test_a_tag_says_what_was_reviewed_last_and_a_named_revision_comes_first(repository: Repository) -> None:
     repository.git("tag", "reviewed-prod")
-    repository.commit("first")
-    repository.commit("second")
-    assert said(repository, "second") == "reviewed-prod: DisplayName as reviewed → second"
-    assert said(repository, "second", "HEAD~1") == "HEAD~1: DisplayName first → second"
+    commit(repository, "first")
+    commit(repository, "second")
+    assert said("second") == "reviewed-prod: DisplayName as reviewed → second"
+    assert said("second", "HEAD~1") == "HEAD~1: DisplayName first → second"
     repository.git("tag", "--force", "reviewed-prod")
-    assert said(repository, "second") == "reviewed-prod: "
+    assert said("second") == "reviewed-prod: "
     repository.git("tag", "--delete", "reviewed-prod")
     repository.git("tag", "reviewed-dev")
-    assert said(repository, "third") == "where HEAD leaves main: DisplayName second → third"
+    assert said("third") == "where HEAD leaves main: DisplayName second → third"
 
 
 def test_names_of_the_environments_are_those_of_the_revision(repository: Repository) -> None:
     path = repository.folder / "environments" / "dev.toml"
     path.write_text(path.read_text().replace('"111111111111"', '"333333333333"'))
     repository.git("checkout", "--quiet", "-b", "branch")
-    repository.commit("another account")
+    commit(repository, "another account")
     before = reviewed.read(PROD, reviewed.revision("prod", "main"))
-    assert before == snapshots.by_stack(PROD, repository.templates("as reviewed"))
+    assert before == snapshots.by_stack(PROD, templates("as reviewed"))
 
 
 def without_main(repository: Repository) -> None:
@@ -96,7 +77,7 @@ def without_main(repository: Repository) -> None:
 
 def without_what_main_has(repository: Repository) -> None:
     repository.git("checkout", "--quiet", "--orphan", "other")
-    repository.commit("another beginning")
+    commit(repository, "another beginning")
 
 
 def shallow(repository: Repository) -> None:
@@ -143,7 +124,7 @@ def test_with_nothing_to_compare_with_one_line_says_why(
 ) -> None:
     change(repository)
     with pytest.raises(OperateError, match=f"^not compared: .*{reason}.*; give --against REVISION") as refused:
-        changes(PROD, repository.templates("as reviewed"), against=against)
+        changes(PROD, templates("as reviewed"), against=against)
     assert len(str(refused.value).splitlines()) == 1
 
 
