@@ -45,16 +45,21 @@ def network(stack: str, before: Template, after: Template) -> tuple[list[str], l
 
 
 def _ways(template: Template) -> Iterator[Way]:
-    for name, resource in template["Resources"].items():
-        properties = resource.get("Properties", {})
+    limited = set()
+    for resource in template["Resources"].values():
         for direction, verb in _VERBS.items():
             if resource["Type"] == f"{_GROUP}{direction}":
-                yield from _way(as_text(properties.get("GroupId")), verb, properties)
-            elif resource["Type"] == _GROUP:
-                # AWS lets a group out to everybody where the template doesn't say anything.
-                default = [{"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"}] if direction == "Egress" else []
-                for rule in as_list(properties.get(f"{_GROUP.rpartition(':')[2]}{direction}", default)):
-                    yield from _way(f"<{name}.GroupId>", verb, rule)
+                group = as_text(resource["Properties"].get("GroupId"))
+                limited |= {(group, direction)}
+                yield from _way(group, verb, resource["Properties"])
+    for name, resource in template["Resources"].items():
+        for direction, verb in _VERBS.items() if resource["Type"] == _GROUP else ():
+            group = f"<{name}.GroupId>"
+            # AWS lets a group out to everybody until it has a rule.
+            opened = direction == "Egress" and (group, direction) not in limited
+            default = [{"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"}] if opened else []
+            for rule in as_list(resource.get("Properties", {}).get(f"SecurityGroup{direction}", default)):
+                yield from _way(group, verb, rule)
 
 
 def _way(group: str, verb: str, rule: Mapping[str, Any]) -> Iterator[Way]:

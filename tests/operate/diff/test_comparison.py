@@ -78,6 +78,19 @@ def test_a_port_that_opens_and_one_that_closes_are_told(of_prod: Templates) -> N
     assert lines(found, "Network wider") == []
 
 
+@pytest.mark.parametrize(
+    ("address", "peer"), [("8.8.8.8/32", "tcp all ports out to 8.8.8.8/32"), (None, "all protocols out to everybody")]
+)
+def test_a_group_lets_everything_out_until_it_has_a_rule(of_prod: Templates, address: str | None, peer: str) -> None:
+    group = {"Type": "AWS::EC2::SecurityGroup", "Properties": {"GroupDescription": "x"}}
+    for side, cidr in ((of_prod.before, "10.0.0.1/32"), (of_prod.after, address)):
+        rule = {"GroupId": {"Fn::GetAtt": ["Access0123ABCD", "GroupId"]}, "IpProtocol": "tcp", "CidrIp": cidr}
+        out = {"Out": {"Type": "AWS::EC2::SecurityGroupEgress", "Properties": rule}} if cidr else {}
+        side["streaming"] = {"Resources": {"Access0123ABCD": group, **out}}
+    [line] = lines(of_prod.compared(), "Network wider")
+    assert line.startswith(f"streaming/<Access>: {peer}")
+
+
 def test_a_range_that_grows_is_wider_alone_and_one_that_shrinks_narrower_alone(of_prod: Templates) -> None:
     for side, source in ((of_prod.before, "203.0.113.0/25"), (of_prod.after, "203.0.113.0/24")):
         for each in side["vpn"]["Resources"].values():
