@@ -96,7 +96,7 @@ def diff(
     """
     if sum(map(bool, (against, deployed, settings))) > 1:
         raise typer.BadParameter("give one of --against, --deployed and --set")
-    _prepare_cdk()
+    prepare.wheels()
     from operate import diff, synth
     from operate.diff import comparison, snapshots
     from operate.diff.assigned import assigned

@@ -3,7 +3,6 @@
 import difflib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from operate.changes.compare import NAME_TAKEN, Touched
 from operate.diff import resources
@@ -14,7 +13,6 @@ from operate.diff.requests import requests
 from operate.diff.rights import rights
 
 CONTEXT = 3
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, kw_only=True)
