@@ -1,12 +1,13 @@
 """What templates are compared with: the snapshots that were reviewed last, in a git repository of the test's own."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from operate.diff import changes, reviewed, snapshots
+from operate.diff import changes, reviewed
 from operate.errors import OperateError
 from settings.load import load
 from tests.operate.diff.conftest import lines
@@ -63,12 +64,15 @@ def test_a_tag_says_what_was_reviewed_last_and_a_named_revision_comes_first(repo
 
 
 def test_names_of_the_environments_are_those_of_the_revision(repository: Repository) -> None:
-    path = repository.folder / "environments" / "dev.toml"
-    path.write_text(path.read_text().replace('"111111111111"', '"333333333333"'))
-    repository.git("checkout", "--quiet", "-b", "branch")
-    commit(repository, "another account")
-    before = reviewed.read(PROD, reviewed.revision("prod", "main"))
-    assert before == snapshots.by_stack(PROD, templates("as reviewed"))
+    def template(account: str) -> dict[str, object]:
+        return {"Resources": {"Topic": {"DisplayName": account}}}
+
+    path, there = (repository.folder / name for name in ("environments/dev.toml", "tests/snapshots"))
+    path.write_text(path.read_text().replace(f'"{DEV.account}"', '"333333333333"'))
+    (there / "dev" / "lake.json").write_text(json.dumps(template("333333333333")))
+    (there / "prod" / "lake.json").write_text("{}")
+    repository.commit()
+    assert reviewed.read(PROD, reviewed.revision("prod", "HEAD")) == {"lake": template(PROD.account)}
 
 
 def without_main(repository: Repository) -> None:
