@@ -41,12 +41,12 @@ def synth(
     for name in wanted:
         environment = load(name)
         folder = synth.CDK_OUT / name
-        templates = synth.synthesize(environment, folder).templates
+        stacks = synth.synthesize(environment, folder).stacks
         if save:
-            snapshots.write(environment, templates)
+            snapshots.write(environment, stacks)
             typer.echo(f"wrote {snapshots.shown(environment)}")
         else:
-            typer.echo(f"{len(templates)} templates in {folder.relative_to(prepare.ROOT)}")
+            typer.echo(f"{len(stacks)} templates in {folder.relative_to(prepare.ROOT)}")
 
 
 @app.command()
@@ -104,15 +104,15 @@ def diff(
     environment = load(env)
     if settings:
         changed = assigned(environment, settings)
-        before = synth.synthesize(environment, synth.CDK_OUT / env).templates
-        after = synth.synthesize(changed, synth.CDK_OUT / f"{env}.set").templates
+        before = synth.synthesize(environment, synth.CDK_OUT / env).stacks
+        after = synth.synthesize(changed, synth.CDK_OUT / f"{env}.set").stacks
         found = diff.changes_between(environment, "the settings as they are", before, after)
     else:
-        templates = synth.synthesize(environment, synth.CDK_OUT / env).templates
+        stacks = synth.synthesize(environment, synth.CDK_OUT / env).stacks
         if deployed:
-            found = diff.changes_between(environment, "what is deployed", snapshots.deployed(environment), templates)
+            found = diff.changes_between(environment, "what is deployed", snapshots.deployed(environment), stacks)
         else:
-            found = diff.changes(environment, templates, against=against)
+            found = diff.changes(environment, stacks, against=against)
     if json:
         print_json(found)
     else:

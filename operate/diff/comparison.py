@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from operate.changes.compare import NAME_TAKEN, Touched
 from operate.diff import resources
-from operate.diff.judged import judged
+from operate.diff.judged import SECTIONS, judged
 from operate.diff.network import network
 from operate.diff.normal_form import NOTHING, Template, Templates, text_of
 from operate.diff.requests import requests
@@ -157,15 +157,13 @@ class _Words:
 
 
 def _beside(before: Templates, after: Templates, touched: Sequence[Touched]) -> Iterator[str]:
-    """Stacks that differ outside their resources: order, outputs, parameters."""
+    """Stacks that differ outside their resources, in their order or outputs; the gate judges other sections."""
     for stack in sorted(before.keys() & after.keys()):
         old, new = before[stack], after[stack]
-        if old == new:
-            continue
         parts = [name for name in sorted({*old, *new} - {"Resources"}) if old.get(name) != new.get(name)]
-        if parts:
-            yield f"{stack}: {', '.join(parts)}"
-        elif not any(each.stack == stack for each in touched):
+        if plain := [name for name in parts if name in SECTIONS]:
+            yield f"{stack}: {', '.join(plain)}"
+        elif not parts and old != new and not any(each.stack == stack for each in touched):
             yield f"{stack}: the order in which resources are made"
 
 

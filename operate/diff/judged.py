@@ -18,7 +18,7 @@ _TOLD = _DOCUMENTS | {
 # Of a resource, besides its properties: these change nothing that is deployed.
 _ATTRIBUTES = frozenset({"DependsOn", "Metadata", "Properties"})
 # Of a template: resources are compared one by one, and outputs hand on what those have.
-_SECTIONS = frozenset({"Description", "Metadata", "Outputs", "Resources"})
+SECTIONS = frozenset({"Description", "Metadata", "Outputs", "Resources"})
 _NORMAL = frozenset({"file", "json", "lines"})
 
 
@@ -37,7 +37,7 @@ def is_judged(type_: str, path: Path) -> bool:
 
 def judged(stack: str, before: Template, after: Template) -> Iterator[str]:
     """List each judged change of a stack's template; requests.py tells those of custom resources."""
-    for section in sorted({*before, *after} - _SECTIONS):
+    for section in sorted({*before, *after} - SECTIONS):
         if before.get(section) != after.get(section):
             yield f"{stack}: {section} {from_to(before.get(section), after.get(section))}"
     for name, output in sorted(after.get("Outputs", {}).items()):

@@ -153,25 +153,25 @@ def _readable(type_: str, properties: Mapping[str, Any]) -> Keys:
 
 def _of_request(type_: str, key: str, part: Any) -> Keys:
     found: Keys = {}
-    judged, path = type_, ("Request", key)
+    place = (type_, ("Request", key))
     match type_, key:
         case "Custom::EmrStep", "arguments":
-            return _under("arguments", _options(part), judged, path)
+            return _under("arguments", _options(part), *place)
         case "Custom::EmrStep", "further":
             for step in part:
-                found |= _under(f"step {step['name']}", _options(step["arguments"]), judged, path)
+                found |= _under(f"step {step['name']}", _options(step["arguments"]), *place)
         case "Custom::Topics", "topics":
             for topic in part:
                 settings = {name: topic[name] for name in topic if name not in ("name", "config")}
-                found |= _under(f"topic {topic['name']}", settings | dict(topic.get("config", {})), judged, path)
+                found |= _under(f"topic {topic['name']}", settings | dict(topic.get("config", {})), *place)
         case "Custom::KubernetesConnector" | "Custom::KubernetesObjects", "objects":
             for each in part:
                 found |= _manifest(each)
         case "Custom::Plugin", "releases":
             for release in part:
-                found |= _under(f"release {_VERSION.sub('', release['file'])}", release, judged, path)
+                found |= _under(f"release {_VERSION.sub('', release['file'])}", release, *place)
         case _:
-            return _under(key, part, judged, path)
+            return _under(key, part, *place)
     return found
 
 

@@ -102,7 +102,10 @@ def deployed(environment: Environment) -> dict[str, Mapping[str, Any]]:
     session = check_account(environment)
     with one_line(environment):
         client = session.client("cloudformation", config=QUICK)
-        found = {name: template(client, name) for name in _deployed_names(client, f"{environment.prefix}-")}
+        found: dict[str, Mapping[str, Any]] = {
+            name: {**template(client, name), "TerminationProtection": protected}
+            for name, protected in _deployed_stacks(client, f"{environment.prefix}-")
+        }
     if not found:
         raise OperateError(
             f"nothing of {environment.prefix} is deployed in {environment.region}: without --deployed the comparison is"
@@ -111,12 +114,12 @@ def deployed(environment: Environment) -> dict[str, Mapping[str, Any]]:
     return found
 
 
-def _deployed_names(client: "CloudFormationClient", prefix: str) -> Iterator[str]:
+def _deployed_stacks(client: "CloudFormationClient", prefix: str) -> Iterator[tuple[str, bool]]:
     for page in client.get_paginator("describe_stacks").paginate():
         for stack in page["Stacks"]:
             nested = "ParentId" in stack
             if stack["StackName"].startswith(prefix) and not nested and stack["StackStatus"] not in EMPTY:
-                yield stack["StackName"]
+                yield stack["StackName"], stack.get("EnableTerminationProtection", False)
 
 
 def template(client: "CloudFormationClient", name: str) -> Mapping[str, Any]:

@@ -109,7 +109,7 @@ def changes(environment: Environment, synthesis: Synthesis, *, against: str | No
     With nothing to compare with, one line says so: it begins with "not compared".
     """
     try:
-        found = diff.changes(environment, synthesis.templates, against=against)
+        found = diff.changes(environment, synthesis.stacks, against=against)
     except OperateError as error:
         return (str(error),)
     grave = [f"{section.title}: {line}" for section in found.sections if section.grave for line in section.lines]

@@ -195,6 +195,10 @@ JUDGED: dict[str, tuple[Change, str]] = {
         "(S3 Bucket): Condition nothing → C",
     ),
     "a macro": (lambda each: each.after["lake"].update(Transform="Mine"), "lake: Transform nothing → Mine"),
+    "a stack that may be deleted": (
+        lambda each: each.after["lake"].update(TerminationProtection=not each.environment.production),
+        "lake: TerminationProtection ",
+    ),
     "an output of a secret": (
         lambda each: each.after["lake"]["Outputs"].update(P={"Value": "{{resolve:secretsmanager:x}}"}),
         "lake: the output P shows a secret's value",

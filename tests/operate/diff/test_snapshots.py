@@ -170,7 +170,11 @@ def test_another_hash_of_an_asset_moves_no_resource() -> None:
     assert normal_form(before) != normal_form(statement(other, job.format(first)))
 
 
-TOPIC: Any = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}, "Outputs": {}}
+TOPIC: Any = {
+    "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
+    "Outputs": {},
+    "TerminationProtection": False,
+}
 
 
 @pytest.mark.usefixtures("aws")
