@@ -6,15 +6,20 @@ from typing import Any
 from operate.changes.compare import differences, short_type
 from operate.changes.update_rules import Path
 from operate.diff.normal_form import Template, from_to, resource
-from stacks.gate.properties import ALLOWED, candidates, lines, step
+from stacks.gate.properties import ALLOWED, candidates, is_plain, lines, step
+from stacks.gate.template import is_intrinsic
 
-# Told as rights and as rules of the network (rights.py, network.py).
+# Told as rights (rights.py).
 _DOCUMENTS = frozenset({"AssumeRolePolicyDocument", "KeyPolicy", "Policies", "PolicyDocument", "ResourcePolicy"})
-_TOLD = _DOCUMENTS | {
-    *("CidrIp", "CidrIpv6", "DestinationPrefixListId", "DestinationSecurityGroupId", "FromPort", "GroupId"),
-    *("IpProtocol", "SecurityGroupEgress", "SecurityGroupIngress", "SourcePrefixListId", "SourceSecurityGroupId"),
-    "ToPort",
-}
+# Of security groups, told as who reaches whom (network.py).
+_GROUP = "AWS::EC2::SecurityGroup"
+_RULES = frozenset(
+    {
+        *("CidrIp", "CidrIpv6", "DestinationPrefixListId", "DestinationSecurityGroupId", "FromPort", "GroupId"),
+        *("IpProtocol", "SecurityGroupEgress", "SecurityGroupIngress", "SourcePrefixListId", "SourceSecurityGroupId"),
+        "ToPort",
+    }
+)
 # Of a resource, besides its properties: these change nothing that is deployed.
 _ATTRIBUTES = frozenset({"DependsOn", "Metadata", "Properties"})
 # Of a template: resources are compared one by one, and outputs hand on what those have.
@@ -56,8 +61,15 @@ def _properties(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tupl
     if new["Type"].startswith("Custom::"):
         return
     for path, was, is_ in differences(old.get("Properties", {}), new.get("Properties", {})):
-        if is_judged(new["Type"], path) and path[-1] not in _TOLD and not _DOCUMENTS & set(path):
+        if is_judged(new["Type"], path) and not _is_told(new["Type"], path, is_):
             yield path, was, is_
+
+
+def _is_told(type_: str, path: Path, value: Any) -> bool:
+    """Whether another section tells a change: it must be readable there."""
+    told = bool(_DOCUMENTS & set(path)) or (type_.startswith(_GROUP) and path[-1] in _RULES)
+    whole = path[-1] in _DOCUMENTS and is_intrinsic(value)
+    return told and is_plain(value) and not whole
 
 
 def pairs(before: Template, after: Template) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
