@@ -172,6 +172,8 @@ def _filled(subject: Subject, text: str) -> str:
 
 
 def _shown(allowed: Any) -> str:
+    if allowed in ("judged", "text"):
+        return "written out, without a condition or macro"
     return " or ".join(repr(kind) if isinstance(kind, str) else str(kind).lower() for kind in as_list(allowed))
 
 
