@@ -10,6 +10,10 @@ from cli.shared import Commands, DryRun, Environment, Json, Patience, Pipeline, 
 if TYPE_CHECKING:
     from operate.pausing.waiting import Waiter
 
+Against = Annotated[
+    str | None,
+    typer.Option(metavar="REVISION", help="Compare with this git revision, not with what was reviewed last."),
+]
 app = Commands("An environment on AWS, a file in environments/.")
 PAGES = prepare.ROOT / "build" / "review"
 
@@ -20,7 +24,7 @@ def synth(
     env: Environment = "dev",
     save: Annotated[
         bool,
-        typer.Option("--save", help="Write the snapshots of all environments that `diff` and a test compare with."),
+        typer.Option("--save", help="Write the snapshots of all environments, which `diff` compares with later."),
     ] = False,
 ) -> None:
     """Write the environment's templates to cdk.out/, offline.
@@ -37,16 +41,16 @@ def synth(
     for name in wanted:
         environment = load(name)
         folder = synth.CDK_OUT / name
-        templates = synth.synthesize(environment, folder).templates
+        stacks = synth.synthesize(environment, folder).stacks
         if save:
-            snapshots.write(environment, templates)
+            snapshots.write(environment, stacks)
             typer.echo(f"wrote {snapshots.shown(environment)}")
         else:
-            typer.echo(f"{len(templates)} templates in {folder.relative_to(prepare.ROOT)}")
+            typer.echo(f"{len(stacks)} templates in {folder.relative_to(prepare.ROOT)}")
 
 
 @app.command()
-def review(*, env: Environment = "dev", json: Json = False) -> None:
+def review(*, env: Environment = "dev", against: Against = None, json: Json = False) -> None:
     """Print what the checks find and what matters, and write the page to decide from; exit 1 on an error.
 
     Example: ./lake aws review -e prod
@@ -59,7 +63,7 @@ def review(*, env: Environment = "dev", json: Json = False) -> None:
     environment = load(env)
     synthesis = synth.synthesize(environment, synth.CDK_OUT / env, nag=True)
     findings = review.find(environment, synthesis)
-    read = page(environment, synthesis, findings, changes=changes(environment, synthesis))
+    read = page(environment, synthesis, findings, changes=changes(environment, synthesis, against=against))
     paths = [path.relative_to(PAGES.parents[1]) for path in write(read, PAGES)]
     if json:
         print_json({"environment": env, "verdict": read.verdict, "pages": paths})
@@ -72,12 +76,17 @@ def review(*, env: Environment = "dev", json: Json = False) -> None:
 def diff(
     *,
     env: Environment = "dev",
+    against: Against = None,
     deployed: Annotated[
-        bool, typer.Option("--deployed", help="Compare with what is deployed, not with the snapshot.")
+        bool, typer.Option("--deployed", help="Compare with what is deployed, not with what was reviewed.")
     ] = False,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Another value of a setting; may be given again."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Compare with and without another value of a setting; may be given again.",
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -85,14 +94,25 @@ def diff(
 
     Examples: ./lake aws diff; ./lake aws diff -e prod --deployed; ./lake aws diff --set streaming.brokers=4
     """
-    _prepare_cdk()
+    if sum(map(bool, (against, deployed, settings))) > 1:
+        raise typer.BadParameter("give one of --against, --deployed and --set")
+    prepare.wheels()
     from operate import diff, synth
-    from operate.diff import comparison
+    from operate.diff import comparison, snapshots
     from operate.diff.assigned import assigned
 
-    environment = assigned(load(env), settings or ())
-    synthesis = synth.synthesize(environment, synth.CDK_OUT / (f"{env}.set" if settings else env))
-    found = diff.changes(environment, synthesis.templates, against_deployed=deployed)
+    environment = load(env)
+    if settings:
+        changed = assigned(environment, settings)
+        before = synth.synthesize(environment, synth.CDK_OUT / env).stacks
+        after = synth.synthesize(changed, synth.CDK_OUT / f"{env}.set").stacks
+        found = diff.changes_between(environment, "the settings as they are", before, after)
+    else:
+        stacks = synth.synthesize(environment, synth.CDK_OUT / env).stacks
+        if deployed:
+            found = diff.changes_between(environment, "what is deployed", snapshots.deployed(environment), stacks)
+        else:
+            found = diff.changes(environment, stacks, against=against)
     if json:
         print_json(found)
     else:

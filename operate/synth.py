@@ -66,6 +66,14 @@ class Synthesis:
     paths: Mapping[tuple[str, str], str] = field(default_factory=dict)
     protected: Mapping[str, bool] = field(default_factory=dict)
 
+    @property
+    def stacks(self) -> dict[str, dict[str, Any]]:
+        """The templates with what is compared besides: whether a stack is protected against its deletion."""
+        return {
+            stack: template | {"TerminationProtection": self.protected.get(stack, False)}
+            for stack, template in self.templates.items()
+        }
+
 
 def synthesize(
     environment: Environment,

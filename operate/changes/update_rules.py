@@ -20,6 +20,7 @@ Path = tuple[str, ...]
 # Whose schemas are read: those of our types are the same in each region of settings/aws_offers.py.
 REGION = "ap-southeast-2"
 UNKNOWN = "nobody has written down what this change does"
+MAYBE = "may be replaced: that depends on more than the templates"
 
 
 class Fact(NamedTuple):
@@ -59,6 +60,7 @@ def _other_mode(before: str, after: str) -> bool:
 _EMR = "CloudFormation template reference, AWS::EMR::Cluster: JobFlowInstancesConfig and InstanceGroupConfig"
 _INSTANCE = "CloudFormation template reference, AWS::EC2::Instance"
 _REPLACED = "CloudFormation template reference, AWS::RDS::DBCluster: Update requires: Replacement"
+_CDK = "AWS's resource specification, as in CDK's @aws-cdk/aws-service-spec 0.1.216"
 _DATABASE = "CloudFormation template reference, AWS::RDS::DBInstance"
 _UPGRADE = 'Aurora user guide, "Upgrading Amazon Aurora PostgreSQL DB clusters"'
 _STORAGE = 'Amazon MSK developer guide, "Manual scaling for Standard brokers"'
@@ -71,6 +73,7 @@ _NO_DOWNGRADE = '"You can\'t downgrade an existing MSK cluster to an older versi
 _BY_HAND = "from ZooKeeper to KRaft needs three zones and ZooKeeper's access switched off by hand"
 _ONE_BY_ONE, _INTERRUPTED = "one broker after the other", "interrupts the database for a short while"
 FACTS: dict[str, tuple[Fact, ...]] = {
+    "AWS::EC2::EIP": (Fact("Domain", "replaced", "", _CDK),),
     "AWS::EC2::Instance": (
         Fact("InstanceType", "in place", "stopped and started", _INSTANCE),
         Fact("UserData", "in place", "stopped and started", _INSTANCE),
@@ -81,6 +84,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
         Fact("Instances.TerminationProtected", "in place", "", _EMR),
         Fact("Instances", "replaced", "", _EMR),
     ),
+    "AWS::Glue::Database": (Fact("CatalogId", "replaced", "", _CDK),),
     "AWS::MSK::Cluster": (
         Fact("BrokerNodeGroupInfo.StorageInfo", "refused", _NO_SHRINKING, _STORAGE, _smaller),
         Fact("BrokerNodeGroupInfo.InstanceType", "in place", _ONE_BY_ONE, _SIZE),
@@ -142,7 +146,7 @@ def effect_of(type_: str, path: Path, before: Any, after: Any) -> tuple[Effect, 
         return "in place", UNKNOWN
     if _named(type_, path, "createOnlyProperties"):
         return "replaced", ""
-    return "in place", UNKNOWN if _named(type_, path, "conditionalCreateOnlyProperties") else ""
+    return "in place", MAYBE if _named(type_, path, "conditionalCreateOnlyProperties") else ""
 
 
 def too_many(type_: str, paths: Sequence[Path]) -> str:

@@ -1,32 +1,18 @@
-"""Compares two states of an environment's templates: the changes in words, the gravest first, and as a diff.
-
-CDK's own comparison (`@aws-cdk/cloudformation-diff`) runs in the project's Node.js.
-"""
+"""Compares two states of an environment's templates: the changes in words, the gravest first, and as a diff."""
 
 import difflib
-import json
-import os
-import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 from operate.changes.compare import NAME_TAKEN, Touched
 from operate.diff import resources
-from operate.diff.kubernetes import kubernetes_network, kubernetes_rights
+from operate.diff.judged import SECTIONS, judged
+from operate.diff.network import network
 from operate.diff.normal_form import NOTHING, Template, Templates, text_of
 from operate.diff.requests import requests
-from operate.diff.resources import resolved
-from operate.diff.rights import network, rights
-from operate.diff.weakened import weakened
-from operate.errors import OperateError
-from stacks.node import NODE
+from operate.diff.rights import rights
 
 CONTEXT = 3
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "node_modules" / "@aws-cdk" / "cloudformation-diff"
-SCRIPT = Path(__file__).with_name("cloudformation_diff.cjs")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,42 +49,60 @@ class Changes:
 
 
 def compare(environment: str, base: str, before: Templates, after: Templates) -> Changes:
-    """Compare templates in their normal forms, by stack. Raises OperateError if CDK's comparison isn't installed."""
-    found = compared(before, after)
-    touched = resources.compare(before, after, found)
-    wider, narrower = rights(found, before, after)
-    opened, closed = network(found)
+    """Compare templates in their normal forms, by stack."""
+    touched = resources.compare(before, after)
     both = [(stack, before.get(stack, NOTHING), after.get(stack, NOTHING)) for stack in sorted({*before, *after})]
-    for sides in both:
-        for lines, more in zip((wider, narrower), kubernetes_rights(*sides), strict=True):
-            lines += more
-        for lines, more in zip((opened, closed), kubernetes_network(*sides), strict=True):
-            lines += more
-    weaker = [line for sides in both for line in weakened(*sides)]
+    both = [sides for sides in both if sides[1] != sides[2]]
+    wider, narrower = _of_both(rights, both)
+    opened, closed = _of_both(network, both)
+    asked = [line for sides in both for line in requests(*sides)]
     words = _Words(touched, before, after)
+    refused, replaced = words.of("refused", words.refused), words.of("replaced", words.with_loss)
+    # What is refused or replaced says its values itself, unless there are too many.
+    said = (*refused, *replaced)
+    values = tuple(line for sides in both for line in judged(*sides) if not _is_said(line, said))
     sections = (
-        Section(title="Refused by CloudFormation", lines=words.of("refused", words.refused), grave=True),
+        Section(title="Refused by CloudFormation", lines=refused, grave=True),
         Section(title="Data lost or left behind", lines=words.data_lost(), grave=True),
-        Section(title="Replaced", lines=words.of("replaced", words.with_loss), grave=True),
-        Section(title="Rights wider", lines=tuple(wider), grave=True),
-        Section(title="Network wider", lines=tuple(opened), grave=True),
-        Section(title="Protected less", lines=tuple(weaker), grave=True),
+        Section(title="Replaced", lines=replaced, grave=True),
+        Section(title="Rights wider", lines=wider, grave=True),
+        Section(title="Network wider", lines=opened, grave=True),
+        Section(title="Gone", lines=words.of("gone", words.with_loss), grave=True),
+        Section(title="New", lines=words.of("new"), grave=True),
+        Section(title="Values that the gate judges", lines=values, grave=True),
+        Section(title="Connectors, jobs, topics", lines=tuple(line for line, grave in asked if grave), grave=True),
         Section(title="Recreated", lines=words.of("recreated", lambda each: f": {each.why}" if each.why else "")),
-        Section(title="Connectors, jobs, topics", lines=tuple(line for sides in both for line in requests(*sides))),
-        Section(title="Rights narrower", lines=tuple(narrower)),
-        Section(title="Network narrower", lines=tuple(closed)),
-        Section(title="New", lines=words.of("new")),
-        Section(title="Gone", lines=words.of("gone", words.with_loss)),
-        Section(title="Changed in place", lines=words.of("in place", words.in_place)),
+        Section(title="Rights narrower", lines=narrower),
+        Section(title="Network narrower", lines=closed),
+        Section(title="Changed in place", lines=words.changed_in_place()),
+        Section(title="Texts of connectors, jobs, topics", lines=tuple(line for line, grave in asked if not grave)),
         Section(title="Changed apart from resources", lines=tuple(_beside(before, after, touched))),
     )
     return Changes(
         environment=environment,
         base=base,
         sections=tuple(section for section in sections if section.lines),
-        resolved=tuple(resolved(after)),
+        resolved=tuple(resources.resolved(after)),
         diff="".join(_diff(before, after)),
     )
+
+
+_Sides = tuple[str, Template, Template]
+
+
+def _of_both(
+    compare_: Callable[[str, Template, Template], tuple[list[str], list[str]]], both: Sequence[_Sides]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Collect the lines of all stacks: what is more, and what is less."""
+    found = [compare_(*sides) for sides in both]
+    more, less = (tuple(line for each in found for line in each[side]) for side in (0, 1))
+    return more, less
+
+
+def _is_said(line: str, lines: Sequence[str]) -> bool:
+    """Whether a resource's value is in other lines, after the same resource's name."""
+    name, separator, value = line.partition("): ")
+    return any(each.startswith(f"{name}{separator}") and value in each for each in lines)
 
 
 @dataclass(frozen=True)
@@ -133,8 +137,14 @@ class _Words:
         loss = self._lost(each)
         return f"{f': {cause}' if cause else ''}{f'. {loss[0].upper()}{loss[1:]}' if loss else ''}"
 
-    def in_place(self, each: Touched) -> str:
-        return f"{f' ({each.why})' if each.why else ''}: {self._cause(each)}"
+    def changed_in_place(self) -> tuple[str, ...]:
+        """What an update does, and plain texts: what the gate judges is told apart."""
+        found = [(each, resources.texts(*self._sides(each))) for each in self.touched if each.effect == "in place"]
+        return tuple(
+            f"{resources.said(each)}: {'; '.join(filter(None, (each.why, text)))}"
+            for each, text in found
+            if each.why or text
+        )
 
     def _sides(self, each: Touched) -> tuple[Touched, Template, Template]:
         return each, self.before.get(each.stack, NOTHING), self.after.get(each.stack, NOTHING)
@@ -147,15 +157,13 @@ class _Words:
 
 
 def _beside(before: Templates, after: Templates, touched: Sequence[Touched]) -> Iterator[str]:
-    """Stacks that differ outside their resources: order, outputs, parameters."""
+    """Stacks that differ outside their resources, in their order or outputs; the gate judges other sections."""
     for stack in sorted(before.keys() & after.keys()):
         old, new = before[stack], after[stack]
-        if old == new:
-            continue
         parts = [name for name in sorted({*old, *new} - {"Resources"}) if old.get(name) != new.get(name)]
-        if parts:
-            yield f"{stack}: {', '.join(parts)}"
-        elif not any(each.stack == stack for each in touched):
+        if plain := [name for name in parts if name in SECTIONS]:
+            yield f"{stack}: {', '.join(plain)}"
+        elif not parts and old != new and not any(each.stack == stack for each in touched):
             yield f"{stack}: the order in which resources are made"
 
 
@@ -164,37 +172,6 @@ def _diff(before: Templates, after: Templates) -> Iterator[str]:
         if before.get(stack) != after.get(stack):
             old, new = (text_of(side[stack]).splitlines(True) if stack in side else [] for side in (before, after))
             yield from difflib.unified_diff(old, new, f"a/{stack}.json", f"b/{stack}.json", n=CONTEXT)
-
-
-def compared(before: Templates, after: Templates) -> Mapping[str, Mapping[str, Any]]:
-    """Compare templates stack by stack; return only stacks that differ.
-
-    Each has `impacts` (resource → WILL_REPLACE, MAY_REPLACE, WILL_UPDATE, …) and `statements`, `policies`, `ingress`,
-    `egress`, each as `added` and `removed`. Raises OperateError if the package is missing or fails.
-    """
-    stacks = {
-        stack: {"before": before.get(stack, NOTHING), "after": after.get(stack, NOTHING)}
-        for stack in sorted({*before, *after})
-        if before.get(stack) != after.get(stack)
-    }
-    if not stacks:
-        return {}
-    if not PACKAGE.is_dir():
-        raise OperateError(
-            "CDK's comparison of templates isn't installed: `./lake aws diff` and `./lake aws review` install it"
-        )
-    done = subprocess.run(
-        [str(NODE), str(SCRIPT)],
-        input=json.dumps(stacks),
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"NODE_PATH": str(ROOT / "node_modules")},
-    )
-    if done.returncode:
-        raise OperateError(f"CDK's comparison of templates failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
-    found: dict[str, dict[str, Any]] = json.loads(done.stdout)
-    return found
 
 
 def text(changes: Changes) -> str:

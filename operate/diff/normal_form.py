@@ -14,7 +14,7 @@ from typing import Any
 from contract.secret_names import is_secret
 from plugins.releases.versions import MAVEN_CENTRAL
 from stacks.gate.secrets import RESOLVED, may_be_a_secret
-from stacks.gate.template import as_list, decoded, written
+from stacks.gate.template import as_list, decoded, is_intrinsic, written
 
 Template = Mapping[str, Any]
 Templates = Mapping[str, Template]
@@ -32,7 +32,7 @@ _OPENED = ({"json"}, {"lines"}, {"file"})
 # CDK appends a hash to its logical ids, and a content hash where a change is to replace the resource.
 _HASH = re.compile(r"(?<=[a-z0-9])[0-9A-F]{8}(?:[0-9a-f]{16}|[0-9a-f]{32})?(?![0-9A-Za-z])")
 # References are written `${Name.Attribute}` or `<Name.Attribute>`.
-_REFERENCE = re.compile(r"\$\{([\w:.-]+?)\}|<([A-Z][\w:.-]*?)>|\{\"Fn::ImportValue\":\"([^\"]+)\"\}")
+_REFERENCE = re.compile(r"\$\{([\w:.-]+?)\}|<([A-Za-z][\w:.-]*?)>|\{\"Fn::ImportValue\":\"([^\"]+)\"\}")
 LONG = 100
 AROUND = 24
 
@@ -64,7 +64,7 @@ def _lines(value: Any, indent: str, name: str, end: str = "") -> Iterator[str]:
 
 def _normal(key: str, value: Any) -> Any:
     match value:
-        case {"Fn::Join": ["", _]} if (opened := _opened(_text(value))) is not None:
+        case {"Fn::Join": ["", _]} if (opened := _opened(as_text(value))) is not None:
             return _normal(key, opened)
         case str() if (opened := _opened(value)) is not None and not _hidden(key, value):
             return _normal(key, opened)
@@ -91,7 +91,7 @@ def _assets_sorted(resources: list[Any]) -> list[Any]:
     return found
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
     """Write a text with functions in it: references as `<Resource.Attribute>`, others as `<Function arguments>`.
 
     None of that needs a quote, so surrounding JSON stays JSON.
@@ -100,12 +100,12 @@ def _text(value: Any) -> str:
         case str() | {"Ref": _} | {"Fn::GetAtt": _}:
             return written(value)
         case {"Fn::Join": [str(separator), [*parts]]}:
-            return separator.join(map(_text, parts))
+            return separator.join(map(as_text, parts))
         case {"Fn::ImportValue": name}:
-            return f"<{_text(name)}>"
+            return f"<{as_text(name)}>"
         case dict() if len(value) == 1:
             name, arguments = next(iter(value.items()))
-            return f"<{name.removeprefix('Fn::')} {', '.join(map(_text, as_list(arguments)))}>"
+            return f"<{name.removeprefix('Fn::')} {', '.join(map(as_text, as_list(arguments)))}>"
     return str(value)
 
 
@@ -153,6 +153,8 @@ def value(found: Any) -> str:
     match found:
         case None:
             return "nothing"
+        case dict() if is_intrinsic(found):
+            return readable(as_text(found))
         case bool():
             return str(found).lower()
         case str():

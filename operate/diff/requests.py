@@ -1,4 +1,4 @@
-"""Changes in the requests of our custom resources, key by key: CDK's comparison doesn't see them.
+"""Changes in the requests of our custom resources, key by key, and whether the gate judges them.
 
 Connectors' configurations, steps' arguments, topics, plugins and the source's preparation are strings to
 CloudFormation. Where a key's name doesn't say what its change means for data, MEANINGS does; what happens to the
@@ -11,7 +11,10 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from operate.changes.compare import short_type
+from operate.changes.update_rules import Path
+from operate.diff.judged import is_judged, pairs
 from operate.diff.normal_form import Template, from_to, resource, short, value
+from stacks.gate.template import is_intrinsic
 
 NOT_THERE = object()
 _VERSION = re.compile(r"[-_.]v?\d.*$")
@@ -109,17 +112,17 @@ MEANINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
 _ALIKE = {"Custom::KubernetesConnector": "Custom::Connector"}
 
 
-def requests(stack: str, before: Template, after: Template) -> Iterator[str]:
-    """Return a line for each changed key in the requests of the custom resources that a stack keeps."""
-    for name, new in sorted(after["Resources"].items()):
-        old = before["Resources"].get(name)
-        if old is None or not new["Type"].startswith("Custom::") or old["Type"] != new["Type"]:
+def requests(stack: str, before: Template, after: Template) -> Iterator[tuple[str, bool]]:
+    """Yield a line for each changed key of the custom resources that a stack keeps, and whether the gate judges it."""
+    for name, old, new in pairs(before, after):
+        if not new["Type"].startswith("Custom::"):
             continue
-        was, is_ = (_readable(new["Type"], _request(each)) for each in (old, new))
+        was, is_ = (_readable(new["Type"], each.get("Properties", {})) for each in (old, new))
         for key in sorted(was.keys() | is_.keys()):
-            if was.get(key, NOT_THERE) != is_.get(key, NOT_THERE):
+            (before_, _), (after_, _) = (side.get(key, (NOT_THERE, False)) for side in (was, is_))
+            if before_ != after_:
                 said = f"{stack}/{resource(name)} ({short_type(new['Type'])})"
-                yield f"{said}: {_change(new['Type'], key, was.get(key, NOT_THERE), is_.get(key, NOT_THERE))}"
+                yield f"{said}: {_change(new['Type'], key, before_, after_)}", (was | is_)[key][1]
 
 
 def _change(type_: str, key: str, before: Any, after: Any) -> str:
@@ -133,52 +136,66 @@ def _change(type_: str, key: str, before: Any, after: Any) -> str:
     return f"{said}. {means[0].upper()}{means[1:]}" if means else said
 
 
-def _request(found: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a request in its normal form; other custom resources have the properties directly."""
-    properties: Mapping[str, Any] = found.get("Properties", {})
-    match properties.get("Request"):
-        case {"json": dict() as opened}:
-            return opened
-    return {name: each for name, each in properties.items() if name != "ServiceToken"}
+Keys = dict[str, tuple[Any, bool]]
 
 
-def _readable(type_: str, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Write a request as keys and values: lists of named items by name, a command by its options."""
-    found: dict[str, Any] = {}
-    for key, each in request.items():
-        match type_, key:
-            case "Custom::EmrStep", "arguments":
-                found |= _under("arguments", _options(each))
-            case "Custom::EmrStep", "further":
-                for step in each:
-                    found |= _under(f"step {step['name']}", _options(step["arguments"]))
-            case "Custom::Topics", "topics":
-                for topic in each:
-                    settings = {name: topic[name] for name in topic if name not in ("name", "config")}
-                    found |= _under(f"topic {topic['name']}", settings | dict(topic.get("config", {})))
-            case "Custom::KubernetesConnector" | "Custom::KubernetesObjects", "objects":
-                found |= _manifests(each)
-            case "Custom::Plugin", "releases":
-                for release in each:
-                    found |= _under(f"release {_VERSION.sub('', release['file'])}", release)
+def _readable(type_: str, properties: Mapping[str, Any]) -> Keys:
+    """Write properties and the request as keys with values: lists of named items by name, a command by its options."""
+    found: Keys = {}
+    for key, each in properties.items():
+        match each:
+            case {"json": dict() as request} if key == "Request":
+                for name, part in request.items():
+                    found |= _of_request(type_, name, part)
             case _:
-                found |= _under(key, each) if isinstance(each, Mapping) else {key: each}
+                found |= _under(key, each, type_, (key,))
     return found
 
 
-def _manifests(objects: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Write Kubernetes objects by kind and name; their labels add nothing."""
-    found: dict[str, Any] = {}
-    for each in objects:
-        parts = {name: part for name, part in each.items() if name not in ("apiVersion", "kind", "metadata")}
-        found |= _under(f"{each['kind']} {each['metadata']['name']}", parts or {"there": True})
+def _of_request(type_: str, key: str, part: Any) -> Keys:
+    found: Keys = {}
+    place = (type_, ("Request", key))
+    match type_, key:
+        case "Custom::EmrStep", "arguments":
+            return _under("arguments", _options(part), *place)
+        case "Custom::EmrStep", "further":
+            for step in part:
+                found |= _under(f"step {step['name']}", _options(step["arguments"]), *place)
+        case "Custom::Topics", "topics":
+            for topic in part:
+                settings = {name: topic[name] for name in topic if name not in ("name", "config")}
+                found |= _under(f"topic {topic['name']}", settings | dict(topic.get("config", {})), *place)
+        case "Custom::KubernetesConnector" | "Custom::KubernetesObjects", "objects":
+            for each in part:
+                found |= _manifest(each)
+        case "Custom::Plugin", "releases":
+            for release in part:
+                found |= _under(f"release {_VERSION.sub('', release['file'])}", release, *place)
+        case _:
+            return _under(key, part, *place)
     return found
 
 
-def _under(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, each in values.items():
-        found |= _under(f"{name} {key}", each) if isinstance(each, Mapping) else {f"{name} {key}": each}
+def _manifest(each: Mapping[str, Any]) -> Keys:
+    """Write a Kubernetes object by kind and name; of its metadata only what the gate judges."""
+    kind, metadata = each["kind"], each["metadata"]
+    name = f"{kind} {metadata['name']}"
+    found = {name: (True, True)}
+    for key, part in each.items():
+        keys = _under(f"{name} {key}", part, f"kubernetes/{kind}", (key,))
+        if key not in ("apiVersion", "kind", "metadata"):
+            found |= keys
+        else:
+            found |= {each: value for each, value in keys.items() if value[1] and not each.endswith("metadata name")}
+    return found
+
+
+def _under(name: str, value: Any, type_: str, path: Path) -> Keys:
+    if not isinstance(value, Mapping) or not value or is_intrinsic(value):
+        return {name: (value, is_judged(type_, path))}
+    found: Keys = {}
+    for key, each in value.items():
+        found |= _under(f"{name} {key}", each, type_, (*path, key))
     return found
 
 

@@ -1,15 +1,17 @@
 """What happens to each resource: lost with its data, replaced, refused, new, deleted, updated in place."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from operate.changes.compare import Touched, differences, short_type, touched
-from operate.changes.update_rules import UNKNOWN, effect_of
+from operate.changes.update_rules import Path, effect_of
+from operate.diff.judged import in_words, is_judged
 from operate.diff.normal_form import Template, Templates, from_to, resource
-from operate.diff.weakened import POLICIES
 
+# The most destructive first, which is CloudFormation's default.
+POLICIES = ("Delete", "Snapshot", "RetainExceptOnCreate", "Retain")
 # What is lost with a resource unless a policy keeps it.
 LOST: Mapping[str, str] = {
     "AWS::EC2::EIP": "its public address",
@@ -35,41 +37,23 @@ STAYS: Mapping[str, str] = {
     "Custom::QueriedSource": "rights to read are given or looked for again; nothing else is touched there",
     "Custom::Topics": "topics and what they hold stay",
 }
-SHOWN = 3
+SHOWN, CARRIED = 3, "what it refers to changes"
 IMAGE = "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>"
 
 
-def compare(before: Templates, after: Templates, compared: Mapping[str, Mapping[str, Any]]) -> list[Touched]:
-    """Return what a deployment touches: by our own rules, and where they have none, by CDK's comparison."""
-    found = [_judged(each, compared.get(each.stack, {}).get("impacts", {})) for each in touched(before, after)]
-    known = {(each.stack, each.name) for each in found}
-    found += [each for stack in compared for each in _carried(stack, after, compared[stack]["impacts"], known)]
-    come = {said(each) for each in found if each.effect == "new"}
-    return [_followed(each) if each.effect == "gone" and said(each) in come else each for each in found]
-
-
-def _carried(
-    stack: str, after: Templates, impacts: Mapping[str, str], known: Collection[tuple[str, str]]
-) -> Iterator[Touched]:
-    """Resources replaced because they refer to replaced ones, and those beyond a refusal, where our rules stop."""
-    for name, impact in impacts.items():
-        if impact == "WILL_REPLACE" and (stack, name) not in known:
-            type_ = after[stack]["Resources"][name]["Type"]
-            yield Touched(stack=stack, type=type_, name=name, effect="replaced")
-
-
-def _judged(each: Touched, impacts: Mapping[str, str]) -> Touched:
-    impact = impacts.get(each.name)
-    if each.effect == "in place" and not each.type.startswith("Custom::") and each.why in ("", UNKNOWN):
-        if impact == "WILL_REPLACE":
-            return replace(each, effect="replaced", why="so says AWS's specification")
-        if impact == "MAY_REPLACE":
-            return replace(each, why="may be replaced: that depends on more than the templates")
-    return each
+def compare(before: Templates, after: Templates) -> list[Touched]:
+    """Return what a deployment touches; where only CDK's hash in a name is another, as one resource that goes."""
+    found = touched(before, after)
+    come, go = ({said(each) for each in found if each.effect == effect} for effect in ("new", "gone"))
+    followed = come & go
+    return [
+        _followed(each) if each.effect == "gone" and said(each) in followed else each
+        for each in found
+        if each.effect != "new" or said(each) not in followed
+    ]
 
 
 def _followed(each: Touched) -> Touched:
-    """Another resource of the same name: CDK appends a content hash."""
     return replace(each, why=f"{each.why}, and another takes its place".removeprefix(", "))
 
 
@@ -105,22 +89,30 @@ def in_place(each: Touched, before: Template, after: Template) -> str:
     """Describe changes in a resource that stays: the first properties with their values, then how many more."""
     if each.type in STAYS:
         return STAYS[each.type]
+    found = [f"{in_words(path)} {from_to(*values)}" for path, *values in _changes(each, before, after)]
+    return _some(found) or CARRIED
+
+
+def texts(each: Touched, before: Template, after: Template) -> str:
+    """The same without what the gate judges, which is told apart."""
+    if each.type.startswith("Custom::"):
+        return STAYS.get(each.type, "")
+    found = list(_changes(each, before, after))
+    plain = [f"{in_words(path)} {from_to(*values)}" for path, *values in found if not is_judged(each.type, path)]
+    return _some(plain) if found else CARRIED
+
+
+def _some(parts: Sequence[str]) -> str:
+    more = [f"and {len(parts) - SHOWN} more"] if len(parts) > SHOWN else []
+    return "; ".join([*parts[:SHOWN], *more])
+
+
+def _changes(each: Touched, before: Template, after: Template) -> Iterator[tuple[Path, Any, Any]]:
     old, new = (side["Resources"].get(each.name, {}) for side in (before, after))
-    found = list(_changes(old, new))
-    parts = [*found[:SHOWN], *([f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else [])]
-    return "; ".join(parts) or "what it refers to changes"
-
-
-def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     for policy in ("DeletionPolicy", "UpdateReplacePolicy"):
         if old.get(policy) != new.get(policy):
-            yield f"{policy} {from_to(old.get(policy), new.get(policy))}"
-    for path, before, after in differences(old.get("Properties", {}), new.get("Properties", {})):
-        yield f"{_written(path)} {from_to(before, after)}"
-
-
-def _written(path: Sequence[str]) -> str:
-    return ".".join(key for key in path if key not in ("*", "json"))
+            yield (policy,), old.get(policy), new.get(policy)
+    yield from differences(old.get("Properties", {}), new.get("Properties", {}))
 
 
 @dataclass(frozen=True, kw_only=True)

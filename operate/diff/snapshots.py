@@ -1,4 +1,4 @@
-"""The two states that templates are compared with: the committed snapshots, and what is deployed.
+"""States that templates are compared with: committed snapshots (reviewed.py: of which revision), and what is deployed.
 
 Snapshots are in tests/snapshots/<environment>/<stack>.json. BASE's are complete; another environment's hold only the
 differences once BASE's names replace its own. So a change of all environments is reviewed once.
@@ -14,11 +14,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contract.lake import DATABASE
 from operate.diff.normal_form import Templates, normal_form, text_of
 from operate.errors import OperateError
 from operate.outputs import QUICK, check_account, one_line
 from settings.environment import Environment
-from settings.load import load
+from settings.load import ENVIRONMENTS, parse
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -39,9 +40,11 @@ def by_stack(environment: Environment, templates: Templates) -> dict[str, dict[s
     }
 
 
-def read(environment: Environment, folder: Path = SNAPSHOTS) -> dict[str, dict[str, Any]]:
-    """Read an environment's snapshot, by stack. Raises OperateError if it is missing or unreadable."""
-    base = _base(environment, folder)
+def read(
+    environment: Environment, folder: Path = SNAPSHOTS, environments: Path = ENVIRONMENTS
+) -> dict[str, dict[str, Any]]:
+    """Read an environment's snapshot, by stack; `environments`: the files of the same revision. Raises UserError."""
+    base = _base(environment, folder, environments)
     return {stack: patched(base.get(stack, {}), patch) for stack, patch in _files(environment.name, folder).items()}
 
 
@@ -49,7 +52,7 @@ def write(environment: Environment, templates: Templates, folder: Path = SNAPSHO
     """Write an environment's snapshot, one file per stack, BASE's first; delete files of removed stacks."""
     place = folder / environment.name
     place.mkdir(parents=True, exist_ok=True)
-    found, base = by_stack(environment, templates), _base(environment, folder)
+    found, base = by_stack(environment, templates), _base(environment, folder, ENVIRONMENTS)
     for path in place.glob("*.json"):
         if path.stem not in found:
             path.unlink()
@@ -59,19 +62,23 @@ def write(environment: Environment, templates: Templates, folder: Path = SNAPSHO
     return place
 
 
-def _base(environment: Environment, folder: Path) -> dict[str, dict[str, Any]]:
+def _base(environment: Environment, folder: Path, environments: Path) -> dict[str, dict[str, Any]]:
     """Return BASE's snapshot with this environment's names; nothing for BASE itself."""
     if environment.name == BASE or not (folder / BASE).is_dir():
         return {}
     text = json.dumps(_files(BASE, folder))
-    for theirs, ours in zip(_names(load(BASE)), _names(environment), strict=True):
-        text = text.replace(theirs, ours)
+    theirs = environment.model_copy(update={"name": BASE})
+    for pair in zip(_names(theirs, environments), _names(environment, environments), strict=True):
+        text = text.replace(*pair)
     found: dict[str, dict[str, Any]] = json.loads(text)
     return found
 
 
-def _names(environment: Environment) -> tuple[str, ...]:
-    return environment.prefix, environment.account, environment.lake.database, json.dumps(environment.name)
+def _names(environment: Environment, environments: Path) -> tuple[str, ...]:
+    """Return an environment's names; the file is read alone, since that of a revision may not fit today's settings."""
+    name, values = environment.name, parse(environments / f"{environment.name}.toml")
+    database = values.get("lake", {}).get("database", f"{name}_{DATABASE}")
+    return environment.prefix, str(values.get("account")), str(database), json.dumps(name)
 
 
 def _files(name: str, folder: Path) -> dict[str, dict[str, Any]]:
@@ -95,21 +102,24 @@ def deployed(environment: Environment) -> dict[str, Mapping[str, Any]]:
     session = check_account(environment)
     with one_line(environment):
         client = session.client("cloudformation", config=QUICK)
-        found = {name: template(client, name) for name in _deployed_names(client, f"{environment.prefix}-")}
+        found: dict[str, Mapping[str, Any]] = {
+            name: {**template(client, name), "TerminationProtection": protected}
+            for name, protected in _deployed_stacks(client, f"{environment.prefix}-")
+        }
     if not found:
         raise OperateError(
             f"nothing of {environment.prefix} is deployed in {environment.region}: without --deployed the comparison is"
-            " with the snapshot"
+            " with what was reviewed"
         )
     return found
 
 
-def _deployed_names(client: "CloudFormationClient", prefix: str) -> Iterator[str]:
+def _deployed_stacks(client: "CloudFormationClient", prefix: str) -> Iterator[tuple[str, bool]]:
     for page in client.get_paginator("describe_stacks").paginate():
         for stack in page["Stacks"]:
             nested = "ParentId" in stack
             if stack["StackName"].startswith(prefix) and not nested and stack["StackStatus"] not in EMPTY:
-                yield stack["StackName"]
+                yield stack["StackName"], stack.get("EnableTerminationProtection", False)
 
 
 def template(client: "CloudFormationClient", name: str) -> Mapping[str, Any]:

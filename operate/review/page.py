@@ -74,14 +74,14 @@ def acknowledgements(material: Material) -> Section:
     )
 
 
-def changes(environment: Environment, synthesis: Synthesis) -> tuple[str, ...]:
+def changes(environment: Environment, synthesis: Synthesis, *, against: str | None = None) -> tuple[str, ...]:
     """Return how many changes there are of each kind, then those that a person decides; `./lake aws diff` has them all.
 
-    Without a snapshot, as for a new environment, say so: the review's findings don't depend on it.
+    With nothing to compare with, one line says so: it begins with "not compared".
     """
     try:
-        found = diff.changes(environment, synthesis.templates)
+        found = diff.changes(environment, synthesis.stacks, against=against)
     except OperateError as error:
-        return (f"not compared: {error}",)
+        return (str(error),)
     grave = [f"{section.title}: {line}" for section in found.sections if section.grave for line in section.lines]
-    return (found.summary, *grave)
+    return (f"{found.summary}, against {found.base}", *grave)

@@ -10,7 +10,7 @@ A value is one of these, or a list of them:
 - `"-> AWS::EC2::VPC | AWS::S3::Bucket"`: a reference to a resource of this app, of one of these types.
 - `">= 1 <= 6"`: a number within bounds. `"~ db[.].*"`: a text that matches the expression as a whole.
 - `"text"`: any text or number without a condition or macro: nothing follows from it.
-- `"judged"`: whatever the other rules of this folder let pass.
+- `"judged"`: the same, and the other rules of this folder judge it.
 """
 
 import re
@@ -121,10 +121,8 @@ def _lacks(value: Any, steps: list[str]) -> bool:
 
 def _fits(subject: Subject, kind: Any, value: Any) -> bool:
     match kind:
-        case "judged":
-            return True
-        case "text":
-            return _is_plain(value)
+        case "judged" | "text":
+            return is_plain(value)
         case str() if kind.startswith("-> "):
             return _refers(subject, kind.removeprefix("-> ").split(" | "), value)
         case str() if kind.startswith("= "):
@@ -139,12 +137,12 @@ def _fits(subject: Subject, kind: Any, value: Any) -> bool:
     return type(value) is type(kind) and value == kind
 
 
-def _is_plain(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
     """Whether a value can be read: it depends on no condition, macro or parameter."""
     if isinstance(value, Mapping):
         functions = {key for key in value if key == "Ref" or key.startswith("Fn::")}
-        return functions <= INTRINSICS and all(map(_is_plain, value.values()))
-    return all(map(_is_plain, value)) if isinstance(value, list) else True
+        return functions <= INTRINSICS and all(map(is_plain, value.values()))
+    return all(map(is_plain, value)) if isinstance(value, list) else True
 
 
 def _refers(subject: Subject, types: list[str], value: Any) -> bool:
@@ -184,6 +182,8 @@ def _filled(subject: Subject, text: str) -> str:
 
 
 def _shown(allowed: Any) -> str:
+    if allowed in ("judged", "text"):
+        return "written out, without a condition or macro"
     return " or ".join(repr(kind) if isinstance(kind, str) else str(kind).lower() for kind in as_list(allowed))
 
 

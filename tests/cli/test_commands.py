@@ -123,7 +123,10 @@ def test_a_shell_completes_commands(monkeypatch: pytest.MonkeyPatch, shell: str)
 
 @pytest.mark.parametrize(
     "words",
-    ["nothing", "up --nothing", "demo films", "kafka tail --count 0", "kafka tail --from noon", "source describe"],
+    [
+        *("nothing", "up --nothing", "demo films", "kafka tail --count 0", "kafka tail --from noon", "source describe"),
+        *("aws diff --deployed --against main", "aws diff --deployed --set vpn.users=[]"),
+    ],
 )
 def test_what_isnt_taken_is_a_mistake_of_use(words: str) -> None:
     assert run(words).exit_code == USAGE

@@ -7,8 +7,8 @@ import pytest
 
 from contract.errors import UserError
 from operate.changes.compare import touched
-from operate.changes.update_rules import EFFECTS, FACTS, UNKNOWN, effect_of, fixed_name, schema, too_many
-from operate.diff import changes, snapshots
+from operate.changes.update_rules import EFFECTS, FACTS, MAYBE, UNKNOWN, effect_of, fixed_name, schema, too_many
+from operate.diff import changes_between, snapshots
 from operate.diff.assigned import assigned
 from settings.load import load
 
@@ -134,10 +134,11 @@ def test_each_fact_holds_in_its_direction(type_: str, path: str, before: Any, af
 
 
 @pytest.mark.parametrize(
-    ("type_", "path"), [("Custom::New", "a"), ("AWS::New::Type", "a"), ("AWS::EC2::Instance", "Tenancy")]
+    ("type_", "path", "why"),
+    [("Custom::New", "a", UNKNOWN), ("AWS::New::Type", "a", UNKNOWN), ("AWS::EC2::Instance", "Tenancy", MAYBE)],
 )
-def test_what_nobody_has_looked_up_is_not_guessed(type_: str, path: str) -> None:
-    assert effect_of(type_, (path,), 1, 2) == ("in place", UNKNOWN)
+def test_what_nobody_has_looked_up_is_not_guessed(type_: str, path: str, why: str) -> None:
+    assert effect_of(type_, (path,), 1, 2) == ("in place", why)
 
 
 @pytest.mark.parametrize("name", ["dev", "prod"])
@@ -202,8 +203,9 @@ pipelines[0].topic_prefix=orders pipelines[0].job.one_step=false monitoring.alar
 def test_no_other_setting_changes_what_another_stack_imports(tmp_path: Path) -> None:
     from operate.synth import synthesize
 
-    changed = assigned(load("dev"), DEPLOYABLE.split())
-    found = changes(changed, synthesize(changed, tmp_path / "cdk.out").templates).sections
+    before, after = load("dev"), assigned(load("dev"), DEPLOYABLE.split())
+    sides = [synthesize(each, tmp_path / "cdk.out").templates for each in (before, after)]
+    found = changes_between(before, "the settings as they are", *sides).sections
     lines = {section.title: section.lines for section in found}
     assert "Refused by CloudFormation" not in lines
     assert lines["Replaced"]

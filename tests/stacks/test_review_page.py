@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from operate.diff import reviewed, snapshots
 from operate.errors import OperateError
 from operate.review import network
 from operate.review.cost import cost
@@ -421,20 +422,22 @@ def test_findings_are_told_by_name_and_say_no(prod: Synthesized) -> None:
     assert len(text.splitlines()) < 50
 
 
-def test_changes_against_the_snapshot_that_a_person_decides_are_in_the_verdict(prod: Synthesized) -> None:
+def test_changes_that_a_person_decides_are_in_the_verdict(prod: Synthesized, monkeypatch: pytest.MonkeyPatch) -> None:
+    revision = reviewed.Revision(commit="0123456789", name="reviewed-prod")
+    monkeypatch.setattr(reviewed, "revision", lambda *_: revision)
+    monkeypatch.setattr(reviewed, "read", lambda environment, _: snapshots.read(environment))
     changed = Changed(prod)
     open_("database", "DatabaseAccess", port(5432, CidrIp="8.8.0.0/16"))(changed)
     mutated = dataclasses.replace(prod.synthesis, templates=changed.templates)
-    assert changes(prod.settings, prod.synthesis) == ("no changes",)
+    assert changes(prod.settings, prod.synthesis) == ("no changes, against reviewed-prod (0123456)",)
     (counts, line, *_) = changes(prod.settings, mutated)
     assert "Network wider 1" in counts
     assert "8.8.0.0/16" in line
 
 
-def test_an_environment_without_a_snapshot_is_reviewed_nevertheless(prod: Synthesized) -> None:
-    fresh = prod.settings.model_copy(update={"name": "fresh"})
-    (said,) = changes(fresh, prod.synthesis)
-    assert said.startswith("not compared: there is no snapshot")
+def test_with_nothing_to_compare_with_an_environment_is_reviewed_nevertheless(prod: Synthesized) -> None:
+    (said,) = changes(prod.settings, prod.synthesis, against="nowhere")
+    assert said.startswith("not compared: ")
 
 
 def test_what_is_written_in_a_template_is_text_on_the_page(prod: Synthesized) -> None:

@@ -108,7 +108,7 @@ def test_a_wrong_environment_is_one_line_and_no_traceback(
 @pytest.mark.parametrize("name", ["dev", "prod", "sandbox"])
 def test_the_snapshot_is_what_the_code_makes(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     found: Synthesized = request.getfixturevalue(name)
-    made = snapshots.write(found.settings, found.synthesis.templates, copied_base(tmp_path))
+    made = snapshots.write(found.settings, found.synthesis.stacks, copied_base(tmp_path))
     kept = snapshots.SNAPSHOTS / name
     assert texts(made) == texts(kept), "run `./lake aws synth --save`, look at what it changes and commit it"
 

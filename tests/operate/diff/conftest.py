@@ -51,7 +51,7 @@ def templates(request: pytest.FixtureRequest) -> Templates:
 
 @pytest.fixture
 def of_prod() -> Templates:
-    """For tests that don't depend on the environment: each comparison starts Node.js."""
+    """For tests that don't depend on the environment."""
     return of_environment("prod")
 
 

@@ -1,17 +1,18 @@
-"""Changes in our custom resources' requests are listed key by key; weaker protection is reported, stronger isn't."""
+"""Changes in our custom resources' requests are listed key by key, and values that the gate judges one by one."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from operate.diff.judged import is_judged, judged
+from operate.diff.normal_form import NOTHING
 from operate.diff.requests import requests
-from operate.diff.weakened import weakened
 from tests.operate.diff.conftest import Templates
 
 
 def requests_said(templates: Templates, stack: str) -> list[str]:
-    return list(requests(stack, templates.before[stack], templates.after[stack]))
+    return [line for line, _ in requests(stack, templates.before[stack], templates.after[stack])]
 
 
 def test_nothing_is_said_of_templates_that_are_the_same(templates: Templates) -> None:
@@ -100,11 +101,33 @@ def test_the_preparation_is_told(templates: Templates) -> None:
     ]
 
 
-Weaken = Callable[[Templates], Any]
+def test_kubernetes_objects_are_told_by_kind_and_name_and_their_labels_where_the_gate_judges_them() -> None:
+    def template(enforced: str, team: str, subjects: list[str]) -> dict[str, Any]:
+        labels = {"pod-security.kubernetes.io/enforce": enforced, "team": team}
+        objects = [
+            {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "kafka-connect", "labels": labels}},
+            {"kind": "RoleBinding", "metadata": {"name": "watchers"}, "subjects": subjects},
+        ]
+        properties = {"ServiceToken": "t", "Request": {"json": {"objects": objects}}}
+        return {"Resources": {"Shared": {"Type": "Custom::KubernetesObjects", "Properties": properties}}}
+
+    before, after = template("restricted", "a", ["x"]), template("privileged", "b", [])
+    begin = "eks/Shared (KubernetesObjects):"
+    assert list(requests("eks", before, after)) == [
+        (
+            f"{begin} Namespace kafka-connect metadata labels pod-security.kubernetes.io/enforce: "
+            "restricted → privileged",
+            True,
+        ),
+        (f'{begin} RoleBinding watchers subjects: ["x"] → []', True),
+    ]
+
+
+Change = Callable[[Templates], Any]
 
 
 def said(templates: Templates) -> list[str]:
-    return [line for stack, old in templates.before.items() for line in weakened(stack, old, templates.after[stack])]
+    return [line for stack, old in templates.before.items() for line in judged(stack, old, templates.after[stack])]
 
 
 def cluster(templates: Templates) -> dict[str, Any]:
@@ -131,68 +154,109 @@ def expiry(templates: Templates) -> None:
     bucket(templates)["LifecycleConfiguration"]["Rules"].append({"Id": "all", "ExpirationInDays": 3})
 
 
-def topic(templates: Templates) -> None:
-    templates.request("connectors", "Custom::Topics")["topics"][0]["config"]["retention.ms"] = "3600000"
+def provider(templates: Templates) -> None:
+    templates.properties("connectors", "Custom::Connector")["ServiceToken"] = "arn:aws:lambda:somebodys"
 
 
-WEAKER: dict[str, tuple[Weaken, str]] = {
-    "logs": (retention, "network/FlowLog (Logs LogGroup): days that events are kept: "),
-    "backups": (
-        lambda each: cluster(each).update(BackupRetentionPeriod=0),
-        "database/Database (RDS DBCluster): days that backups are kept: ",
+def another_hash(templates: Templates) -> None:
+    """As CDK does where the content is a part of the name."""
+    resources = templates.after["database"]["Resources"]
+    name = next(key for key, each in resources.items() if each["Type"] == "AWS::RDS::DBCluster")
+    found = resources[f"{name[:-8]}89ABCDEF"] = resources.pop(name)
+    found["Properties"]["BackupRetentionPeriod"] = 0
+
+
+JUDGED: dict[str, tuple[Change, str]] = {
+    "a fixed value": (
+        lambda each: cluster(each).update(StorageEncrypted=False),
+        "database/Database (RDS DBCluster): StorageEncrypted true → false",
     ),
-    "encryption": (lambda each: cluster(each).update(StorageEncrypted=False), "encryption: true → false"),
-    "versions": (
+    "a setting": (lambda each: cluster(each).update(BackupRetentionPeriod=0), "BackupRetentionPeriod "),
+    "a bound": (retention, "network/FlowLog (Logs LogGroup): RetentionInDays "),
+    "a reference": (lambda each: alarm(each).pop("AlarmActions"), "AlarmActions "),
+    "a limit": (lambda each: alarm(each).update(Threshold=99_999), "Threshold 1800 → 99999"),
+    "a value that goes": (
         lambda each: bucket(each).pop("VersioningConfiguration"),
-        "versions of what is overwritten: Enabled → nothing",
+        'VersioningConfiguration {"Status": "Enabled"} → nothing',
     ),
-    "public bucket": (
-        lambda each: bucket(each)["PublicAccessBlockConfiguration"].update(BlockPublicAcls=False),
-        "closed to the public: true → false",
-    ),
-    "expiry": (expiry, "days that objects are kept by the rule all: for ever → 3"),
-    "topic": (topic, "hours that the topic msk.datalake.cdc_events keeps its events: 168 → 1"),
-    "larger budget": (
-        lambda each: budget(each)["Budget"]["BudgetLimit"].update(Amount=9_999),
-        "monitoring/Budget (Budgets Budget): USD a month until the alarm on costs: ",
-    ),
-    "costs told to nobody": (
+    "one that nobody has judged": (lambda each: alarm(each).update(ActionsEnabled=False), "ActionsEnabled nothing"),
+    "an element more": (expiry, "LifecycleConfiguration.Rules …"),
+    "a list that goes": (
         lambda each: budget(each).pop("NotificationsWithSubscribers"),
-        "whom the alarm on costs tells: ",
+        "monitoring/Budget (Budgets Budget): NotificationsWithSubscribers ",
     ),
-    "silent alarm": (lambda each: alarm(each).update(ActionsEnabled=False), "the alarm's actions: nothing → false"),
-    "nobody told": (lambda each: alarm(each).pop("AlarmActions"), "whom the alarm tells: "),
-    "later alarm": (lambda each: alarm(each).update(Threshold=99_999), "the alarm's threshold: 1800 → 99999"),
-    "alarm gone": (lambda each: each.remove("monitoring", "AWS::CloudWatch::Alarm"), "the alarm is gone"),
-    "flow log gone": (lambda each: each.remove("network", "AWS::EC2::FlowLog"), "nobody can tell any more"),
-    "metadata": (
-        lambda each: each.properties("vpn", "AWS::EC2::Instance")["MetadataOptions"].update(HttpTokens="optional"),
-        "tokens at the metadata: required → optional",
+    "a larger budget": (
+        lambda each: budget(each)["Budget"]["BudgetLimit"].update(Amount=9_999),
+        "Budget.BudgetLimit.Amount ",
+    ),
+    "another name by CDK's hash": (another_hash, "database/Database (RDS DBCluster): BackupRetentionPeriod "),
+    "a condition": (
+        lambda each: each.resource("lake", "AWS::S3::Bucket").update(Condition="C"),
+        "(S3 Bucket): Condition nothing → C",
+    ),
+    "a macro": (lambda each: each.after["lake"].update(Transform="Mine"), "lake: Transform nothing → Mine"),
+    "a stack that may be deleted": (
+        lambda each: each.after["lake"].update(TerminationProtection=not each.environment.production),
+        "lake: TerminationProtection ",
+    ),
+    "an output of a secret": (
+        lambda each: each.after["lake"]["Outputs"].update(P={"Value": "{{resolve:secretsmanager:x}}"}),
+        "lake: the output P shows a secret's value",
     ),
 }
 
 
-@pytest.mark.parametrize("case", WEAKER)
-def test_what_protects_less_is_said(case: str, templates: Templates) -> None:
-    weaken, expected = WEAKER[case]
-    weaken(templates)
+@pytest.mark.parametrize("case", JUDGED)
+def test_what_the_gate_judges_is_said(case: str, templates: Templates) -> None:
+    change, expected = JUDGED[case]
+    change(templates)
     [line] = said(templates)
     assert expected in line
-    # The opposite change protects more.
-    templates.before, templates.after = templates.after, templates.before
+
+
+def test_a_custom_resources_handler_is_a_key_that_is_judged(templates: Templates) -> None:
+    provider(templates)
+    [(line, is_grave)] = requests("connectors", templates.before["connectors"], templates.after["connectors"])
+    assert ("ServiceToken: " in line, is_grave) == (True, True)
+
+
+def test_plain_text_is_not_judged(templates: Templates) -> None:
+    alarm(templates)["AlarmDescription"] = "Another text"
+    templates.resource("lake", "AWS::S3::Bucket").setdefault("DependsOn", []).append("Other")
+    templates.request("connectors", "Custom::Connector", "Source")["tags"]["a"] = "b"
     assert said(templates) == []
+    [(line, is_grave)] = requests("connectors", templates.before["connectors"], templates.after["connectors"])
+    assert (line.endswith("tags a: new, b"), is_grave) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("type_", "path", "is_it"),
+    [
+        ("AWS::SNS::Topic", "KmsMasterKeyId", True),
+        ("AWS::SNS::Topic", "Tags * Value", False),
+        ("AWS::SNS::Topic", "DisplayName", True),
+        ("AWS::IAM::User", "UserName", True),
+        ("AWS::S3::Bucket", "LifecycleConfiguration Rules * Id", False),
+        ("AWS::S3::Bucket", "LifecycleConfiguration", True),
+        ("AWS::S3::Bucket", "MetricsConfigurations", False),
+        ("kubernetes/Deployment", "spec template spec hostPID", True),
+        ("kubernetes/Deployment", "metadata labels app", False),
+        ("kubernetes/Namespace", "metadata labels pod-security.kubernetes.io/warn", True),
+    ],
+)
+def test_the_list_of_the_gate_says_what_is_judged(type_: str, path: str, is_it: bool) -> None:
+    assert is_judged(type_, tuple(path.split())) == is_it
 
 
 @pytest.mark.parametrize("policy", ["DeletionPolicy", "UpdateReplacePolicy"])
-def test_a_weaker_policy_on_deletion_is_said(policy: str, templates: Templates) -> None:
+def test_a_policy_on_deletion_is_said(policy: str, templates: Templates) -> None:
     found = templates.resource("database", "AWS::RDS::DBCluster")
-    was = found.get(policy, "Delete")
+    was = found.get(policy)
     found[policy] = "Delete"
-    kept = templates.environment.production
-    assert (was != "Delete") == kept
-    assert said(templates) == ([f"database/Database (RDS DBCluster): {policy} {was} → Delete"] if kept else [])
+    assert said(templates) == (
+        [f"database/Database (RDS DBCluster): {policy} {was} → Delete"] if was != "Delete" else []
+    )
 
 
-def test_a_policy_that_keeps_more_isnt_said(templates: Templates) -> None:
-    templates.resource("database", "AWS::RDS::DBCluster").update(DeletionPolicy="Retain", UpdateReplacePolicy="Retain")
-    assert said(templates) == []
+def test_a_new_stack_has_no_values_to_compare(templates: Templates) -> None:
+    assert list(judged("lake", NOTHING, {"Resources": templates.after["lake"]["Resources"]})) == []
