@@ -352,7 +352,7 @@ def test_a_framework_role_that_may_more_is_shown_as_any_other(prod: Synthesized)
         ("IAM: pass role",),
         ("everything (*)",),
     )
-    assert re.search(r"(\d+) roles that may call", render(found, "md"))[1] == "31"
+    assert "31 roles that may call" in render(found, "md")
 
 
 @pytest.mark.parametrize(
