@@ -17,7 +17,7 @@ from plugins.connector_names import FIXED
 EFFECTS = ("in place", "new", "gone", "recreated", "replaced", "refused")
 Effect = Literal["in place", "new", "gone", "recreated", "replaced", "refused"]
 Path = tuple[str, ...]
-# Whose schemas are read: those of our types are the same in each region of settings/aws_offers.py.
+# Schemas are read for this region: those of our types are the same in all regions of settings/aws_offers.py.
 REGION = "ap-southeast-2"
 UNKNOWN = "nobody has written down what this change does"
 MAYBE = "may be replaced: that depends on more than the templates"

@@ -18,7 +18,7 @@ from settings.environment_pipeline import EnvironmentPipeline, TableSizes
 from spark_jobs.options.submit import YarnSubmission, yarn_command
 from stacks.gate.properties import shown
 from stacks.gate.secrets import REFERENCE
-from stacks.gate.template import App, Subject, decoded
+from stacks.gate.template import App, Subject, decoded, written
 from stacks.monitoring.watched import watched, watches
 from stacks.monitoring.watches import EVENTS
 
@@ -196,15 +196,20 @@ def scripts_ours(app: App) -> Iterator[Problem]:
 
 
 def told(app: App) -> Iterator[Problem]:
-    """Each alarm, event and budget must reach the topic that has the subscription."""
-    topics_told = {each.target(each.get("TopicArn")) for each in app.resources("AWS::SNS::Subscription")}
-    for alarm in app.resources("AWS::CloudWatch::Alarm"):
-        if not _goes_to(alarm, alarm.get("AlarmActions"), topics_told):
-            yield alarm.stack, alarm.id, "AlarmActions: this alarm reaches nobody"
+    """Each topic that an alarm, an event or a budget tells must have a subscription."""
+    read = {each.target(each.get("TopicArn")) for each in app.resources("AWS::SNS::Subscription")}
+    for subject in app.resources("AWS::CloudWatch::Alarm", "AWS::Events::Rule", "AWS::Budgets::Budget"):
+        for address in _addresses(subject):
+            topic = subject.referred(address)
+            if topic is not None and topic.type == "AWS::SNS::Topic" and (topic.stack, topic.id) not in read:
+                yield subject.stack, subject.id, f"tells {written(address)}, to which nobody has subscribed"
 
 
-def _goes_to(subject: Subject, actions: Any, topics_told: set[tuple[str, str] | None]) -> bool:
-    return any(subject.target(action) in topics_told for action in actions or [])
+def _addresses(subject: Subject) -> Iterator[Any]:
+    yield from subject.get("AlarmActions") or []
+    yield from (target.get("Arn") for target in subject.get("Targets") or [])
+    for each in subject.get("NotificationsWithSubscribers") or []:
+        yield from (subscriber.get("Address") for subscriber in each.get("Subscribers", []))
 
 
 def guarded(app: App) -> Iterator[Problem]:

@@ -53,6 +53,16 @@ def another_functions_role(changed: Changed) -> None:
     first["Properties"]["Role"] = second["Properties"]["Role"]
 
 
+def a_topic_that_nobody_reads(type_: str, path: str) -> Mutation:
+    """Have the first resource of a type tell a topic of this app that has no subscription."""
+
+    def mutate(changed: Changed) -> None:
+        changed.add("monitoring", "AWS::SNS::Topic")
+        changed.set("monitoring", type_, path, {"Ref": "Added"})
+
+    return mutate
+
+
 def open_to_the_world(changed: Changed) -> None:
     network = changed.properties("kubernetes", "AWS::EKS::Cluster")["ResourcesVpcConfig"]
     network |= {"EndpointPublicAccess": True, "PublicAccessCidrs": ["0.0.0.0/0"]}
@@ -76,6 +86,21 @@ STEPS: dict[str, tuple[str, Mutation, str]] = {
     "network: database in public subnets": ("prod", database_in_public_subnets, "stands in VpcPublicSubnet1"),
     "ports: two groups of rules": ("prod", split_over_two_resources, "tcp 5432-5432 is open to the world"),
     "roles: a function with another's": ("prod", another_functions_role, "has the role of "),
+    "notifications: an alarm that nobody reads": (
+        "prod",
+        a_topic_that_nobody_reads("AWS::CloudWatch::Alarm", "AlarmActions/0"),
+        "tells <Added>, to which nobody has subscribed",
+    ),
+    "notifications: an event that nobody reads": (
+        "prod",
+        a_topic_that_nobody_reads("AWS::Events::Rule", "Targets/0/Arn"),
+        "tells <Added>, to which nobody has subscribed",
+    ),
+    "notifications: a budget that nobody reads": (
+        "prod",
+        a_topic_that_nobody_reads("AWS::Budgets::Budget", "NotificationsWithSubscribers/0/Subscribers/0/Address"),
+        "tells <Added>, to which nobody has subscribed",
+    ),
     "Kubernetes: an API open to the world": ("prod_on_eks", open_to_the_world, "its API is open to the world"),
 }
 
