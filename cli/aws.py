@@ -228,18 +228,22 @@ def costs(
 
     Examples: ./lake aws costs -e dev --hours 40; ./lake aws costs -e all
     """
-    from operate.costs.prices import load_prices
-    from operate.costs.report import figures_of, overview, report
     from settings.load import names
 
-    prices = load_prices()
     environments = [load(name) for name in (names() if env == "all" else [env])]
+    prepare.wheels()
+    from operate import synth
+    from operate.costs.prices import load_prices
+    from operate.costs.report import figures_of, overview, report
+
+    prices = load_prices()
+    apps = [synth.synthesize(each, synth.CDK_OUT / each.name).app(each) for each in environments]
     if json:
-        print_json([figures_of(environment, prices, hours) for environment in environments])
+        print_json([figures_of(app, prices, hours) for app in apps])
     elif env == "all":
-        typer.echo(overview(environments, prices))
+        typer.echo(overview(apps, prices))
     else:
-        typer.echo(report(environments[0], prices, hours))
+        typer.echo(report(apps[0], prices, hours))
 
 
 @app.command()

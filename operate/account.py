@@ -13,7 +13,7 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from operate.costs.bill import NODE, eks_nodes
+from operate.costs.lines import NODE, eks_nodes
 from operate.outputs import QUICK
 from settings.environment import Environment
 from stacks.gate.facts import Facts
@@ -82,7 +82,7 @@ def instances(app: App) -> Instances:
             if group := cluster.get(f"Instances.{role}InstanceGroup"):
                 found[group["Market"]][group["InstanceType"]] += max(group["InstanceCount"], least)
     if app.facts.settings.eks is not None:
-        found["ON_DEMAND"][NODE] += eks_nodes(app.facts.settings)
+        found["ON_DEMAND"][NODE] += eks_nodes(app)
     return found
 
 

@@ -24,11 +24,9 @@ from operate.outputs import QUICK, check_account, find_stack, one_line
 from operate.pausing.deployed import check_runs
 from operate.review.findings import find
 from operate.synth import CDK_OUT, synthesize
-from plugins.releases.versions import load_versions
 from settings.environment import Environment
 from settings.environment_pipeline import FIRST
-from settings.rules.placeholders import placeholders
-from settings.rules.problem import in_lines
+from settings.rules.placeholders import refused
 from stacks.base import keeps
 from stacks.node import NODE
 
@@ -53,10 +51,8 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
     `resumes`: end a pause; without it, a paused environment is refused. Returns an exit status: NO when all is deployed
     but the lake misses changes until `./lake resnapshot` has run.
     """
-    if reason := load_versions().refusal:
-        raise OperateError(reason)
-    if problems := list(placeholders(environment)):
-        raise OperateError(in_lines(environment, problems))
+    if reasons := refused(environment):
+        raise OperateError("\n".join(reasons))
     _say([account.region_enabled(environment)], refuse=True)
     session = check_account(environment)
     if not resumes:

@@ -16,7 +16,9 @@ from cdk_nag import AwsSolutionsChecks
 import app
 from settings.environment import Environment
 from stacks.base import ACCEPTED_STATEMENT
+from stacks.gate.facts import Facts
 from stacks.gate.rights import Accepted, accepted_statement
+from stacks.gate.template import App
 from stacks.paused import Paused
 
 CDK_OUT = Path(__file__).resolve().parents[1] / "cdk.out"
@@ -65,6 +67,10 @@ class Synthesis:
     accepted: tuple[Accepted, ...]
     paths: Mapping[tuple[str, str], str] = field(default_factory=dict)
     protected: Mapping[str, bool] = field(default_factory=dict)
+
+    def app(self, environment: Environment) -> App:
+        """The templates, as rules, page and bill read them."""
+        return App(facts=Facts(settings=environment), templates=self.templates, protected=self.protected)
 
     @property
     def stacks(self) -> dict[str, dict[str, Any]]:

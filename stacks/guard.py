@@ -5,8 +5,8 @@ from typing import Any
 
 from aws_cdk import App
 
-from plugins.releases.versions import load_versions
 from settings.environment import Environment
+from settings.rules.placeholders import refused
 from stacks.base import EnvironmentStack, add_paused_output, arn, statement
 from stacks.paused import Paused
 from stacks.provider import HandlerProvider
@@ -20,7 +20,7 @@ class GuardStack(EnvironmentStack):
         database = f"{environment.prefix}-database"
         request = {
             "name": environment.name,
-            "refused": [reason] if (reason := load_versions().refusal) else [],
+            "refused": refused(environment),
             "paused": paused is not Paused.NOTHING,
             "resumes": resumes,
             "databaseStack": database,

@@ -2,7 +2,6 @@
 
 import datetime
 import tomllib
-from functools import cached_property
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -50,38 +49,42 @@ class Family(Row):
 
 
 class Prices(_Part):
-    """The whole table, for one region; the file says what each number of the last four counts."""
+    """The whole table, for one region; the file says what each number of the last two counts."""
 
     region: str
     hours_per_month: int
-    families: tuple[Family, ...]
-    prices: tuple[Price, ...]
-    counts: dict[str, int]
+    read: datetime.date
+    families: dict[str, Family]
+    prices: dict[str, Price]
     commit_requests: dict[str, int]
     usage: dict[str, float]
-    logs: dict[str, float]
 
-    @cached_property
-    def _by_name(self) -> dict[str, Price]:
-        return {price.name: price for price in self.prices}
-
-    @cached_property
-    def _families(self) -> dict[str, Family]:
-        return {family.name: family for family in self.families}
+    @property
+    def rows(self) -> list[Row]:
+        return [*self.prices.values(), *self.families.values()]
 
     def of(self, name: str) -> Price:
-        return self._by_name[name]
+        return self.prices[name]
 
-    def of_instance(self, service: str, type_: str) -> Price | None:
-        """Return the price of an instance type such as `m5.xlarge`, None if the table lacks it."""
-        family_name, _, size = type_.partition(".")
-        family = self._families.get(f"{service}.{family_name}")
+    def find(self, name: str, share: str = "") -> Price | None:
+        """Return the price of this name or instance type, or a `share` of it; None if the table lacks it."""
+        price = self.prices.get(name) or self._of_type(name)
+        if price is None or not share:
+            return price
+        of_it = self.of(share)
+        return of_it.model_copy(update={"usd": price.usd * of_it.usd, "unit": HOUR})
+
+    def _of_type(self, type_: str) -> Price | None:
+        family_name, _, size = type_.rpartition(".")
+        family = self.families.get(family_name)
         if family is None or size not in NORMALIZATION_FACTORS:
             return None
         usd = family.usd * NORMALIZATION_FACTORS[size] / NORMALIZATION_FACTORS[family.size]
-        known = family.model_dump(include={"read", "source", "estimate"})
-        return Price(name=f"{service}.{type_}", usd=usd, unit=HOUR, **known)
+        return Price(**family.model_dump(exclude={"size", "usd"}), usd=usd, unit=HOUR)
 
 
 def load_prices(path: Path = PRICES) -> Prices:
-    return Prices.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    values = tomllib.loads(path.read_text(encoding="utf-8"))
+    for kind in ("families", "prices"):
+        values[kind] = {name: {"name": name, "read": values["read"], **row} for name, row in values[kind].items()}
+    return Prices.model_validate(values)

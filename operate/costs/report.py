@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from operate.costs.bill import WHAT_STOPS, Item, Stopping, confirmed, items, requests_of_rounds, total, unknown
+from operate.costs.bill import Item, confirmed, items, requests_of_rounds, total, unknown
+from operate.costs.lines import WHAT_STOPS, Stopping
 from operate.costs.prices import HOUR, Prices
-from operate.errors import OperateError
 from operate.text import columns
 from settings.environment import Environment
+from stacks.gate.template import App
 
 TENS = -1
 # Rounds of the table of request costs, seconds.
@@ -24,12 +25,12 @@ KEY = "budget.monthly_usd"
 STEP = 10
 
 
-def report(environment: Environment, prices: Prices, hours: float | None = None) -> str:
+def report(app: App, prices: Prices, hours: float | None = None) -> str:
     """Return the bill with its total, how sure that is, and the cost at `hours` a week. Raises OperateError."""
-    lines = items(environment, prices)
+    environment, lines = app.facts.settings, items(app, prices)
     parts = [
         _table(lines),
-        _total(environment, lines, prices),
+        _total(environment, lines),
         _rounds(environment, prices),
         _hours(environment, lines, hours),
         _hints(environment, lines),
@@ -64,22 +65,22 @@ def _rounded(usd: float) -> str:
     return "<1" if 0 < usd < 1 else f"{usd:,.0f}"
 
 
-def overview(environments: Iterable[Environment], prices: Prices) -> str:
+def overview(apps: Iterable[App], prices: Prices) -> str:
     """Return a Markdown table of each environment's cost, always on and at some weekly hours. Raises OperateError."""
     rows = [
         f"| environment | always on, USD a month | {SHOWN_HOURS} hours a week on, else paused | budget |",
         "|---|---:|---:|---:|",
     ]
-    for environment in environments:
-        lines = items(environment, prices)
+    for app in apps:
+        environment, lines = app.facts.settings, items(app, prices)
         always, paused = (f"~{_tens(at_hours(lines, each))}" for each in (HOURS_A_WEEK, SHOWN_HOURS))
         rows.append(f"| {environment.name} | {always} | {paused} | {environment.budget.monthly_usd:,} |")
     return "\n".join(rows)
 
 
-def figures_of(environment: Environment, prices: Prices, hours: float | None = None) -> dict[str, object]:
+def figures_of(app: App, prices: Prices, hours: float | None = None) -> dict[str, object]:
     """Return the bill for programs: USD a month, by item, and by weekly hours. Raises OperateError."""
-    lines = items(environment, prices)
+    environment, lines = app.facts.settings, items(app, prices)
     return {
         "environment": environment.name,
         "usd_a_month": total(lines),
@@ -93,14 +94,14 @@ def _tens(usd: float) -> str:
     return f"{round(usd, TENS):,.0f}"
 
 
-def _total(environment: Environment, lines: list[Item], prices: Prices) -> Iterator[str]:
+def _total(environment: Environment, lines: list[Item]) -> Iterator[str]:
     known, all_ = (f"{_tens(usd)} USD" for usd in (confirmed(lines), total(lines)))
     yield f"{environment.name} costs about {all_} a month; {known} of it at confirmed prices"
-    problem = budget_problem(environment, prices)
+    problem = budget_problem(environment, total(lines))
     yield problem or f"Its budget is {environment.budget.monthly_usd:,} USD a month (budget.monthly_usd)"
     if missing := unknown(lines):
         what = "; ".join(line.what for line in missing)
-        yield f"incomplete: operate/costs/prices.toml has no price for {what}"
+        yield f"incomplete: operate/costs has no price for {what}"
     least, most = environment.processing.core_instances, environment.processing.maximum_core_instances
     if most > least:
         yield f"with {least} core instances; managed scaling goes up to {most}"
@@ -143,7 +144,7 @@ def _hints(environment: Environment, lines: list[Item]) -> Iterator[str]:
 
 
 def _notes(prices: Prices) -> Iterator[str]:
-    read = max(row.read for row in (*prices.prices, *prices.families))
+    read = max(row.read for row in prices.rows)
     yield (
         f"Prices of {prices.region}, on demand, {prices.hours_per_month} hours a month, as of {read}. ~ marks an "
         "estimate, of the price or of the amount: operate/costs/prices.toml says where each is from."
@@ -151,12 +152,8 @@ def _notes(prices: Prices) -> Iterator[str]:
     yield NOT_IN_IT
 
 
-def budget_problem(environment: Environment, prices: Prices) -> str | None:
-    """Say what is wrong with a budget, in a line; None if it covers the always-on cost, or without prices."""
-    try:
-        usd = total(items(environment, prices))
-    except OperateError:
-        return None
+def budget_problem(environment: Environment, usd: float) -> str | None:
+    """Say what is wrong with a budget, in a line; None if it covers what the environment costs always on."""
     if environment.budget.monthly_usd >= usd:
         return None
     enough = int(-(-usd // STEP) * STEP)

@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 from operate.costs.bill import confirmed, items, total, unknown
-from operate.costs.prices import Prices, load_prices
+from operate.costs.prices import load_prices
 from operate.costs.report import NOT_IN_IT, figures
 from operate.errors import OperateError
 from operate.review.rows import Section, Table
-from settings.environment import Environment
+from stacks.gate.template import App
 
 TENS = -1
 
@@ -17,19 +17,18 @@ class Cost(NamedTuple):
 
     words: str
     lines: tuple[tuple[str, ...], ...] = ()
-    problem: str = ""
 
 
-def cost(environment: Environment, prices: Prices | None = None) -> Cost:
-    """Work out the bill; a region without prices is a problem on the page, not an error."""
+def cost(app: App) -> Cost:
+    """Work out the bill; for a region without prices the words say so."""
     try:
-        found = items(environment, prices or load_prices())
+        found = items(app, load_prices())
     except OperateError as error:
-        return Cost(str(error), problem=str(error))
+        return Cost(str(error))
     usd, sure = (round(of(found), TENS) for of in (total, confirmed))
     without = "; ".join(item.what for item in unknown(found))
     lacking = f", without {without}, whose prices aren't known" if without else ""
-    budget = f"; its budget is {budget:,} USD" if (budget := environment.budget.monthly_usd) else ""
+    budget = f"; its budget is {budget:,} USD" if (budget := app.facts.settings.budget.monthly_usd) else ""
     words = f"about {usd:,.0f} USD a month, {sure:,.0f} USD of it at confirmed prices{lacking}{budget}"
     return Cost(words, tuple((item.what, item.part, *figures(item)) for item in found))
 

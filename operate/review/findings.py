@@ -3,15 +3,16 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from operate.costs.bill import items, total
 from operate.costs.prices import load_prices
 from operate.costs.report import budget_problem
-from operate.review.cost import cost
+from operate.errors import OperateError
 from operate.synth import Synthesis
 from settings.environment import Environment
 from settings.rules.placeholders import placeholders
 from stacks.gate import review
 from stacks.gate.facts import Facts
-from stacks.gate.template import Finding, Level
+from stacks.gate.template import App, Finding, Level
 
 if TYPE_CHECKING:
     from cfnlint.runner import Runner
@@ -38,7 +39,7 @@ def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
     for stack in synthesis.templates:
         found += _cfn_lint(linter, synthesis, stack)
     found += review(synthesis.templates, facts(environment), synthesis.accepted, synthesis.protected)
-    found += _budget(environment)
+    found += _budget(synthesis.app(environment))
     found += _placeholders(environment)
     return sorted(found, key=lambda finding: (finding.level, finding.stack, finding.rule, finding.resource))
 
@@ -48,13 +49,14 @@ def facts(environment: Environment) -> Facts:
     return Facts(settings=environment)
 
 
-def _budget(environment: Environment) -> Iterator[Finding]:
+def _budget(app: App) -> Iterator[Finding]:
     level: Level = "error"
-    problem = budget_problem(environment, load_prices())
-    if unknown := cost(environment).problem:
+    try:
+        problem = budget_problem(app.facts.settings, total(items(app, load_prices())))
+    except OperateError as unknown:
         level, problem = "warning", f"isn't compared with the costs: {unknown}"
     if problem:
-        stack = f"{environment.prefix}-monitoring"
+        stack = f"{app.facts.settings.prefix}-monitoring"
         yield Finding(rule="budget-covers-costs", level=level, stack=stack, resource="Budget", message=problem)
 
 

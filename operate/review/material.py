@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from operate.review.findings import facts
 from operate.synth import Synthesis
 from settings.environment import Environment
 from stacks.gate.template import App, Subject
@@ -30,8 +29,7 @@ class Material:
 
     @cached_property
     def app(self) -> App:
-        templates, protected = self.synthesis.templates, self.synthesis.protected
-        return App(facts=facts(self.environment), templates=templates, protected=protected)
+        return self.synthesis.app(self.environment)
 
     def stack_name(self, stack: str) -> str:
         """Name a stack without the environment's prefix."""

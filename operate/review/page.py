@@ -32,7 +32,7 @@ def page(
     material = Material(environment, synthesis)
     rights = roles.rights_by_holder(material)
     net, held, holders = network.network(material), holdings.holdings(material), roles.all_holders(material, rights)
-    bill = cost.cost(environment)
+    bill = cost.cost(material.app)
     judged = verdict(material, findings, network=net, holders=holders, holdings=held, cost=bill.words, changes=changes)
     sizes = (f"{material.stack_name(name)} ({len(each['Resources'])})" for name, each in synthesis.templates.items())
     return Page(

@@ -4,14 +4,21 @@ import re
 from collections.abc import Iterator
 from ipaddress import ip_network
 
+from plugins.releases.versions import load_versions
 from settings.addresses import is_within
 from settings.environment import Environment
-from settings.rules.problem import Problem
+from settings.rules.problem import Problem, in_lines
 
 # RFC 2606 and 6761: domains in which nobody receives anything.
 _DOMAINS = re.compile(r"(^|[@.])(example\.(com|org|net)|example|invalid)$", re.IGNORECASE)
 # RFC 5737: networks for documentation, of which no packet comes.
 _NETWORKS = tuple(ip_network(text) for text in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"))
+
+
+def refused(environment: Environment) -> list[str]:
+    """Return why nothing of the environment may be deployed, in lines: what can't be verified, and placeholders."""
+    reason = load_versions().refusal
+    return [*([reason] if reason else []), *in_lines(environment, placeholders(environment)).splitlines()]
 
 
 def placeholders(environment: Environment) -> Iterator[Problem]:

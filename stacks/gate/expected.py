@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from contract import origin
-from plugins.releases.versions import load_versions
 from plugins.workers.connect_workers import OF_SOURCES, UTF8_ONLY, resources
 from settings.aws_offers import RELEASES
 from settings.connectors import root_certificate, sink_configuration, source_configuration, topics
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, TableSizes
+from settings.rules.placeholders import refused
 from spark_jobs.options.submit import YarnSubmission, yarn_command
 from stacks.gate.properties import shown
 from stacks.gate.secrets import REFERENCE
@@ -214,11 +214,11 @@ def _addresses(subject: Subject) -> Iterator[Any]:
 
 def guarded(app: App) -> Iterator[Problem]:
     """The guard must know why these templates aren't to be deployed, and the origin of their database."""
-    reason = load_versions().refusal
+    wanted = refused(app.facts.settings)
     for guard in app.resources("Custom::GuardedDeployment"):
         request = guard.opened["Request"]
-        if request.get("refused") != ([reason] if reason else []):
-            yield guard.stack, guard.id, f"Request/refused is {request.get('refused')}: it must be {reason}"
+        if request.get("refused") != wanted:
+            yield guard.stack, guard.id, f"Request/refused is {request.get('refused')}: it must be {wanted}"
         for cluster in app.resources(origin.CLUSTER):
             if origin.changed(cluster.properties, request.get("origin", {})):
                 yield guard.stack, guard.id, "Request/origin isn't that of the database's template"

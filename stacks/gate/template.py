@@ -111,6 +111,8 @@ class Subject:
         properties = dict(self.properties)
         for name, value in properties.items():
             match self.type, name:
+                case (_, "Request") if isinstance(value, Mapping) and "json" in value:  # a normal form's
+                    properties[name] = value["json"]
                 case (type_, "Request") if type_.startswith("Custom::"):
                     properties[name] = json.loads(_json_text(value), strict=False)
                 case "AWS::StepFunctions::StateMachine", "DefinitionString":

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock, call
 
@@ -24,6 +25,11 @@ from local.platform import command as up
 from local.problem import Problem
 from local.state.collect import Collector, PipelineState
 from local.state.word import State
+from operate import synth
+from operate.diff import snapshots
+from settings.environment import Environment
+from stacks.gate.facts import Facts
+from stacks.gate.template import App as Templates
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"pyspark", "boto3", "botocore", "aws_cdk", "psycopg2", "confluent_kafka", "pyarrow", "nicegui"}
@@ -151,6 +157,19 @@ def test_status_answers_programs_too(
     assert asked == [((tmp_path, "mine"), [ODD, "b"])]
 
 
+@pytest.fixture
+def reviewed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Syntheses are as their snapshots: each takes seconds."""
+
+    def synthesized(environment: Environment, _folder: Path) -> Any:
+        templates = snapshots.read(environment)
+        return SimpleNamespace(app=lambda of: Templates(facts=Facts(settings=of), templates=templates))
+
+    monkeypatch.setattr(prepare, "wheels", lambda: None)
+    monkeypatch.setattr(synth, "synthesize", synthesized)
+
+
+@pytest.mark.usefixtures("reviewed")
 def test_a_shells_variables_steer_nothing_but_the_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
     find = Mock(side_effect=OSError("found"))
     monkeypatch.setattr(up, "find_platform", find)
@@ -162,6 +181,7 @@ def test_a_shells_variables_steer_nothing_but_the_pipeline(monkeypatch: pytest.M
     assert "prod costs about" in run("aws costs --env prod", env=SHELL).stdout
 
 
+@pytest.mark.usefixtures("reviewed")
 def test_costs_are_figures_for_programs() -> None:
     found = json.loads(run("aws costs -e all --json --hours 20").stdout)
     assert {"dev", "prod", "sandbox"} <= {one["environment"] for one in found}

@@ -14,10 +14,11 @@ from operate.account import Found
 from operate.diff import snapshots
 from settings.environment import Environment
 from settings.load import load
+from stacks.connectors.manifests import objects
 from stacks.gate.facts import Facts
 from stacks.gate.template import App
 from tests.operate.conftest import REGION
-from tests.stacks.environments import environment_on_eks
+from tests.stacks.environments import environment_on_eks, group
 
 # Instances of DescribeInstanceTypes: what each has.
 VCPUS = {"m5.xlarge": 4, "m5.large": 2, "r5.xlarge": 4, "t3.nano": 2, "t3.small": 2, "t4g.nano": 2}
@@ -99,7 +100,11 @@ def test_the_needs_are_the_templates_at_their_largest(name: str, on_demand: Any,
 
 
 def test_nodes_of_eks_are_those_that_the_costs_assume(tmp_path: Path) -> None:
-    found = account.instances(App(facts=Facts(settings=environment_on_eks(tmp_path, "dev")), templates={}))
+    requests = ({"json": {"objects": objects(group(most=most))}} for most in (0, 4))
+    made = {"Type": "Custom::KubernetesConnector"}
+    templates = {str(number): made | {"Properties": {"Request": each}} for number, each in enumerate(requests)}
+    facts = Facts(settings=environment_on_eks(tmp_path, "dev"))
+    found = account.instances(App(facts=facts, templates={"connectors": {"Resources": templates}}))
     # One for the add-ons; four workers of one unit, of which a node has room for one and a half.
     assert found == {"ON_DEMAND": {"m5.large": 4}, "SPOT": {}}
 

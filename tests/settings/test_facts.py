@@ -27,7 +27,7 @@ def old(facts: Mapping[str, Facts], today: datetime.date) -> Iterator[str]:
             due = of.read + AGE if ends == UNKNOWN else ends - BEFORE
             if today >= due:
                 yield f"{group} {name} ends {ends} ({of.source}, read {of.read}): {of.then} (settings/facts.toml)"
-    for price in (*load_prices().prices, *load_prices().families):
+    for price in load_prices().rows:
         if today >= price.read + AGE:
             yield f"{price.name} was read {price.read} ({price.source}): look it up again (operate/costs/prices.toml)"
 
@@ -46,12 +46,12 @@ def test_what_ends_is_named_60_days_before_with_what_to_do(group: str, name: str
 
 
 def test_what_has_no_known_end_is_looked_up_again_after_a_year() -> None:
-    kafka, price = FACTS["kafka"], load_prices().of_instance("ec2", "m5.large")
+    kafka, price = FACTS["kafka"], load_prices().find("m5.large")
     assert price is not None
     line = f"kafka 3.9.x ends unknown ({kafka.source}, read {kafka.read}): "
     assert not any(each.startswith(line) for each in old(FACTS, kafka.read + AGE - datetime.timedelta(days=1)))
     assert any(each.startswith(line) for each in old(FACTS, kafka.read + AGE))
-    assert any(each.startswith(f"ec2.m5 was read {price.read} (") for each in old({}, price.read + AGE))
+    assert any(each.startswith(f"m5 was read {price.read} (") for each in old({}, price.read + AGE))
 
 
 def test_every_version_of_ours_has_its_fact() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from contract.errors import CANNOT
-from operate.costs.bill import CONNECTORS, EMR
+from operate.costs.lines import CONNECTORS, EMR
 from operate.diff import snapshots
 from settings.load import load
 from stacks.paused import OUTPUT, Paused

@@ -6,9 +6,14 @@ from typing import Any
 
 import pytest
 
-from operate.costs.bill import AURORA, CONNECTORS, NODES, WHAT_STOPS, Stopping
+from operate.costs.bill import items, total, unknown
+from operate.costs.lines import AURORA, CONNECTORS, NODES, WHAT_STOPS, Stopping
+from operate.costs.prices import load_prices
+from operate.costs.report import at_hours, hints, report
 from settings.environment import Environment
 from settings.load import load
+from stacks.gate.facts import Facts
+from stacks.gate.template import App
 from stacks.paused import Paused
 from tests.synthesis import shared_synthesis
 
@@ -44,6 +49,20 @@ def billed(*, without: Stopping) -> set[str]:
 def test_what_is_left_out_is_what_the_costs_count_as_stopped(on_eks: Syntheses, tmp_path: Path) -> None:
     assert left_out(on_eks) - UNPAID == billed(without=CONNECTORS)
     assert left_out(syntheses(load("dev"), tmp_path)) - UNPAID == billed(without=NODES)
+
+
+def test_on_eks_hours_off_save_the_nodes_and_leave_the_control_plane(
+    dev_on_eks: Environment, on_eks: Syntheses
+) -> None:
+    app, prices = App(facts=Facts(settings=dev_on_eks), templates=on_eks[Paused.NOTHING]), load_prices()
+    lines = items(app, prices)
+    of_nodes = total([line for line in lines if line.part == "kubernetes" and line.what != "EKS cluster"])
+    assert unknown(lines) == []
+    assert dict(hints(lines))[NODES] == pytest.approx(of_nodes)
+    # One for the add-ons; four workers of one unit, of which a node has room for one and a half.
+    assert of_nodes == pytest.approx(4 * (730 * 0.12 * 1.12 + 100 * 0.096))
+    assert at_hours(lines, 0) == pytest.approx(total(lines) - sum(saved for _, saved in hints(lines)))
+    assert "Neither MSK nor EKS's control plane can be stopped" in report(app, prices)
 
 
 def test_nothing_else_of_the_stacks_on_eks_changes_but_the_watch_of_what_runs(on_eks: Syntheses) -> None:

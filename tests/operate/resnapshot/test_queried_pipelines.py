@@ -9,8 +9,6 @@ import pytest
 from rich.console import Console
 
 from local.resnapshot.run import Wanted
-from operate.costs.bill import items
-from operate.costs.prices import load_prices
 from operate.errors import OperateError
 from operate.kafka.cluster import find_pipeline, of_environment
 from operate.pausing import objections
@@ -61,20 +59,3 @@ def test_a_pause_waits_for_nothing_of_it(alone: Environment) -> None:
 
 def test_no_slot_of_it_speaks_against_a_pause(both: Environment) -> None:
     assert list(objections.outside(boto3.Session(region_name="ap-southeast-2"), both)) == []
-
-
-def test_it_costs_no_connector(both: Environment, alone: Environment) -> None:
-    prices = load_prices()
-    dev = load("dev")
-
-    def amounts(environment: Environment) -> dict[str, float]:
-        return {line.what: line.quantity for line in items(environment, prices)}
-
-    connectors = {what for what in amounts(dev) if what.startswith("MSK Connect units")}
-    assert {what for what in amounts(both) if what.startswith("MSK Connect units")} == connectors
-    assert not {what for what in amounts(alone) if what.startswith("MSK Connect units")}
-    # orders' one table has three alarms and a topic's; four tables and the two derived ones have three each, and their
-    # database has one.
-    assert amounts(alone)["alarms"] - amounts(dev)["alarms"] == (4 + 2) * 3 + 1 - (4 + 1 + 3)
-    # The replica's secret belongs to another owner.
-    assert amounts(both)["secrets"] - amounts(dev)["secrets"] == 1

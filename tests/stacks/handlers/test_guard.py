@@ -23,6 +23,7 @@ WANTED: dict[str, Any] = {
     "origin": FIRST,
 }
 UNPINNED = {"refused": ["no SHA-256 for debezium"]}
+EXAMPLES = {"refused": [*UNPINNED["refused"], "account: 000000000000 is an example", "alarm_email: a@b.invalid is one"]}
 PAUSED, RESUMES = {"paused": True}, {"resumes": True}
 
 
@@ -57,6 +58,7 @@ def answers(cloudformation: Stubber, cluster: dict[str, Any] | None, *, times: i
         ({}, {}, None),
         ({}, UNPINNED, "no SHA-256 for debezium"),
         (UNPINNED, UNPINNED, "no SHA-256 for debezium"),
+        ({}, EXAMPLES, "no SHA-256 for debezium; account: 000000000000 is an example; alarm_email: a@b.invalid is one"),
         ({}, PAUSED, None),
         (PAUSED, PAUSED, None),
         (PAUSED, {}, "prod is paused: `./lake aws resume -e prod` ends that"),
