@@ -99,10 +99,10 @@ def _changes(old: Resource, new: Resource) -> Iterator[Change]:
             yield Change(path, ".".join(key for key in path if key != "*"), was, is_, is_judged(type_, path))
         return
     both = [keys(type_, side) for side in (before, after)]
-    for words, key in sorted((both[0] | both[1]).items()):
+    for words, asked in sorted((both[0] | both[1]).items()):
         was, is_ = (side[words].value if words in side else None for side in both)
         if was != is_:
-            yield Change(key.asked, words, was, is_, is_judged(key.type, key.path))
+            yield Change(asked.of_handler, words, was, is_, is_judged(asked.type, asked.path))
 
 
 def _touched(each: Changed, found: Mapping[str, Changed]) -> Changed | None:
@@ -152,7 +152,7 @@ def _differences(before: Any, after: Any, path: Path) -> Iterator[tuple[Path, An
 
 def _leaves(type_: str, properties: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
     if type_.startswith("Custom::"):
-        return ((key.asked, key.value) for key in keys(type_, properties).values())
+        return ((key.of_handler, key.value) for key in keys(type_, properties).values())
     found = nodes(properties, into_functions=False)
     return ((path, value) for path, value in found if is_intrinsic(value) or not isinstance(value, dict | list))
 

@@ -103,6 +103,8 @@ def _of_template(stack: str, old: Template, new: Template, *, resources_differ: 
     for name, output in sorted(new.get("Outputs", {}).items()):
         if "{{resolve:" in str(output) and output != old.get("Outputs", {}).get(name):
             yield "Values that the gate judges", f"{stack}: the output {name} shows a secret's value"
+    if NOTHING in (old, new):  # A stack that comes or goes.
+        return
     if plain := [name for name in parts if name in PLAIN]:
         yield "Changed apart from resources", f"{stack}: {', '.join(plain)}"
     elif not parts and not resources_differ:
@@ -118,20 +120,10 @@ def _diff(before: Templates, after: Templates) -> Iterator[str]:
 
 def text(changes: Changes) -> str:
     """Return the whole text, which ends with a newline."""
-    return "\n".join(_lines(changes)) + "\n"
-
-
-def _lines(changes: Changes) -> Iterator[str]:
-    yield f"{changes.environment} against {changes.base}: {changes.summary}"
-    for section in changes.sections:
-        yield ""
-        yield f"{'! ' if section.grave else ''}{section.title}"
-        yield from (f"  - {line}" for line in section.lines)
-    if changes.resolved:
-        yield ""
-        yield "Looked up at the deployment"
-        yield from (f"  - {line}" for line in changes.resolved)
-    if changes.diff:
-        yield ""
-        yield "Diff (asset hashes left out)"
-        yield changes.diff.rstrip("\n")
+    lists = [(f"{'! ' if each.grave else ''}{each.title}", each.lines) for each in changes.sections]
+    lists += [("Looked up at the deployment", changes.resolved)] if changes.resolved else []
+    found = [f"{changes.environment} against {changes.base}: {changes.summary}"]
+    for title, lines in lists:
+        found += ["", title, *(f"  - {line}" for line in lines)]
+    found += ["", "Diff (asset hashes left out)", changes.diff.rstrip("\n")] if changes.diff else []
+    return "\n".join(found) + "\n"

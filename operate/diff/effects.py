@@ -35,10 +35,6 @@ class Fact(NamedTuple):
     source: str
     when: Callable[[Any, Any], bool] = lambda _before, _after: True
 
-    @property
-    def path(self) -> Path:
-        return tuple(self.place.split(".")) if self.place else ()
-
 
 def _less(before: Any, after: Any) -> bool:
     """Whether a number becomes less, or a version such as `3.9.x.kraft` and `16.11` older."""
@@ -147,7 +143,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
 def effect_of(type_: str, path: Path, before: Any, after: Any) -> tuple[Effect, str]:
     """Return what a changed property does to a resource, and a note: UNKNOWN where no rule says it."""
     for fact in (_TOKEN, *FACTS.get(type_, ())):
-        if path[: len(fact.path)] == fact.path and fact.when(before, after):
+        if f"{'.'.join(path)}.".startswith(fact.place and f"{fact.place}.") and fact.when(before, after):
             return fact.effect, fact.why
     if type_ not in _types() or type_ == "AWS::CloudFormation::CustomResource":
         return "in place", "" if type_ in FACTS else UNKNOWN

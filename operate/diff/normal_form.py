@@ -77,8 +77,8 @@ def _normal(key: str, value: Any) -> Any:
         case dict() if set(value) == {"file"}:
             return value
         case dict():
-            opened = len(value) == 1 and OPENED & value.keys()
-            return {name: _normal(key if opened else name, inner) for name, inner in value.items()}
+            is_opened = len(value) == 1 and not value.keys().isdisjoint(OPENED)
+            return {name: _normal(key if is_opened else name, inner) for name, inner in value.items()}
         case list():
             inner = [_normal(key, each) for each in value]
             return _assets_sorted(inner) if key == "Resource" else inner

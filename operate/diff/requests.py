@@ -113,7 +113,7 @@ class Key(NamedTuple):
     value: Any
 
     @property
-    def asked(self) -> Path:
+    def of_handler(self) -> Path:
         """Its path for the handler."""
         return self.path[1:] if self.path[0] == "Request" and len(self.path) > 1 else self.path
 
@@ -129,7 +129,7 @@ def in_words(type_: str, key: str, before: Any, after: Any) -> str:
         said = f"{key}: gone" if before is True else f"{key}: gone, was {short(value(before))}"
     else:
         said = f"{key}: {from_to(before, after)}"
-    means = meaning(type_, key)
+    means = next((text for pattern, text in MEANINGS.get(type_, ()) if fnmatchcase(key, pattern)), "")
     return f"{said}. {means[0].upper()}{means[1:]}" if means else said
 
 
@@ -200,8 +200,3 @@ def _options(arguments: Sequence[str]) -> dict[str, Any]:
         else:
             found[name] = words.pop(0)
     return found
-
-
-def meaning(type_: str, key: str) -> str:
-    """Return what a change of this key means, empty if its name says it."""
-    return next((text for pattern, text in MEANINGS.get(type_, ()) if fnmatchcase(key, pattern)), "")

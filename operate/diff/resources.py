@@ -107,18 +107,12 @@ def _is_told(type_: str, change: Change) -> bool:
 
 
 class LookedUp(NamedTuple):
-    """A resource whose machine image the public parameter `source` names at deployment."""
+    """A resource whose machine image a public parameter names at deployment."""
 
     stack: str
     logical_id: str
     type_: str
-    source: str
-
-    @property
-    def words(self) -> str:
-        replaced = effect_of(self.type_, ("ImageId",), "", "")[0] == "replaced"
-        does = "a newer one replaces it" if replaced else "a newer one changes it"
-        return f"its image is what {self.source} names on the day of the deployment: {does}"
+    words: str
 
 
 def looked_up(templates: Templates) -> Iterator[LookedUp]:
@@ -126,7 +120,10 @@ def looked_up(templates: Templates) -> Iterator[LookedUp]:
         for name, parameter in sorted(template.get("Parameters", {}).items()):
             for logical_id, each in sorted(template["Resources"].items()) if parameter.get("Type") == IMAGE else ():
                 if f'{{"Ref": "{name}"}}' in json.dumps(each.get("Properties", {})):
-                    yield LookedUp(stack, logical_id, each["Type"], parameter["Default"])
+                    replaced = effect_of(each["Type"], ("ImageId",), "", "")[0] == "replaced"
+                    does = "a newer one replaces it" if replaced else "a newer one changes it"
+                    words = f"its image is what {parameter['Default']} names on the day of the deployment: {does}"
+                    yield LookedUp(stack, logical_id, each["Type"], words)
 
 
 def resolved(templates: Templates) -> list[str]:

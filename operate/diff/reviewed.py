@@ -63,8 +63,7 @@ def read(environment: Environment, of: Revision) -> dict[str, dict[str, Any]]:
     if done.returncode:
         raise not_compared(f"{of} has no {' or no '.join(_FOLDERS)}")
     with TemporaryDirectory() as folder:
-        with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-            archive.extractall(folder, [member for member in archive if member.isfile()], filter="data")
+        _unpack(done.stdout, Path(folder))
         there, settings = (Path(folder, name) for name in _FOLDERS)
         if not list((there / environment.name).glob("*.json")):
             raise not_compared(f"{of} has no tests/snapshots/{environment.name}")
@@ -72,6 +71,16 @@ def read(environment: Environment, of: Revision) -> dict[str, dict[str, Any]]:
             return snapshots.read(environment, there, settings)
         except (OperateError, SettingsFileError) as error:
             raise not_compared(f"the snapshots of {of} can't be read: {error}") from None
+
+
+def _unpack(content: bytes, folder: Path) -> None:
+    """Write an archive's files; links aren't followed."""
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        for member in archive:
+            if file := archive.extractfile(member) if member.isfile() else None:
+                path = folder / member.name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(file.read())
 
 
 def _commit(name: str) -> str:

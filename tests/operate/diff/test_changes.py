@@ -189,7 +189,7 @@ def test_names_that_must_be_unique_are_known() -> None:
 def test_the_facts_are_of_properties_that_there_are_and_say_where_from() -> None:
     for type_, facts in FACTS.items():
         for fact in facts:
-            assert type_.startswith("Custom::") or fact.path[0] in schema(type_)["properties"]
+            assert type_.startswith("Custom::") or fact.place.partition(".")[0] in schema(type_)["properties"]
             assert fact.source
             assert fact.effect in EFFECTS
 
