@@ -54,11 +54,10 @@ def test_another_hash_in_a_name_is_one_that_goes_and_a_second_of_that_name_is_ne
     after = template(
         Topic4567ABCD=resource("AWS::SNS::Topic", DisplayName="b"), Topic89ABCDEF=resource("AWS::SNS::Topic")
     )
-    found = touched({"s": before}, {"s": after})
-    assert [(each.effect, each.why, len(each.changes)) for each in found] == [
-        ("gone", "another takes its place", 1),
-        ("new", "", 0),
-    ]
+    followed = ("gone", "another takes its place", 1)
+    for sides, other in (((before, after), "new"), ((after, before), "gone")):
+        found = touched(*({"s": side} for side in sides))
+        assert [(each.effect, each.why, len(each.changes)) for each in found] == [followed, (other, "", 0)]
 
 
 def test_a_replacement_under_the_same_name_is_refused() -> None:
