@@ -17,7 +17,7 @@ import boto3
 
 from contract.errors import CANNOT, NO
 from operate import account, outputs, source_cluster
-from operate.changes.update_rules import schema
+from operate.diff.effects import schema
 from operate.errors import OperateError
 from operate.offers import check_offers
 from operate.outputs import QUICK, check_account, find_stack, one_line

@@ -9,13 +9,15 @@ written as their authors named them.
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from typing import Any
 
 from contract.secret_names import is_secret
 from plugins.releases.versions import MAVEN_CENTRAL
 from stacks.gate.secrets import RESOLVED, may_be_a_secret
-from stacks.gate.template import as_list, decoded, is_intrinsic, written
+from stacks.gate.template import as_text, decoded, is_intrinsic
 
+__all__ = ["as_text"]
 Template = Mapping[str, Any]
 Templates = Mapping[str, Template]
 NOTHING: Template = {"Resources": {}}
@@ -28,7 +30,7 @@ _ASSET = re.compile(r"\b[0-9a-f]{64}(?=\.[a-z]+\b)")
 _NO_SECRETS = frozenset({"EncryptionKeyProviderType", "HttpTokens", "SecretStringTemplate", "ServiceToken"})
 # The registry gets a name: its host is only written where plugins are pinned.
 _MAVEN_CENTRAL = (f"https://{MAVEN_CENTRAL}/", "<Maven Central>/")
-_OPENED = ({"json"}, {"lines"}, {"file"})
+OPENED = frozenset({"json", "lines", "file"})
 # CDK appends a hash to its logical ids, and a content hash where a change is to replace the resource.
 _HASH = re.compile(r"(?<=[a-z0-9])[0-9A-F]{8}(?:[0-9a-f]{16}|[0-9a-f]{32})?(?![0-9A-Za-z])")
 # References are written `${Name.Attribute}` or `<Name.Attribute>`.
@@ -75,7 +77,8 @@ def _normal(key: str, value: Any) -> Any:
         case dict() if set(value) == {"file"}:
             return value
         case dict():
-            return {name: _normal(name if set(value) not in _OPENED else key, inner) for name, inner in value.items()}
+            is_opened = len(value) == 1 and not value.keys().isdisjoint(OPENED)
+            return {name: _normal(key if is_opened else name, inner) for name, inner in value.items()}
         case list():
             inner = [_normal(key, each) for each in value]
             return _assets_sorted(inner) if key == "Resource" else inner
@@ -89,24 +92,6 @@ def _assets_sorted(resources: list[Any]) -> list[Any]:
     for place, each in zip(places, sorted((resources[place] for place in places), key=json.dumps), strict=True):
         found[place] = each
     return found
-
-
-def as_text(value: Any) -> str:
-    """Write a text with functions in it: references as `<Resource.Attribute>`, others as `<Function arguments>`.
-
-    None of that needs a quote, so surrounding JSON stays JSON.
-    """
-    match value:
-        case str() | {"Ref": _} | {"Fn::GetAtt": _}:
-            return written(value)
-        case {"Fn::Join": [str(separator), [*parts]]}:
-            return separator.join(map(as_text, parts))
-        case {"Fn::ImportValue": name}:
-            return f"<{as_text(name)}>"
-        case dict() if len(value) == 1:
-            name, arguments = next(iter(value.items()))
-            return f"<{name.removeprefix('Fn::')} {', '.join(map(as_text, as_list(arguments)))}>"
-    return str(value)
 
 
 def _opened(text: str) -> dict[str, Any] | None:
@@ -133,6 +118,12 @@ def _line(line: str) -> str:
 def resource(name: str) -> str:
     """Write a logical id as its author named it: without CDK's hash."""
     return _HASH.sub("", name)
+
+
+def name_of(stack: str, name: str, type_: str) -> str:
+    """Name a resource for people: its stack, its name and its type, such as `RDS DBCluster`."""
+    short_type = type_.removeprefix("AWS::").removeprefix("Custom::").replace("::", " ")
+    return f"{stack}/{resource(name)} ({short_type})"
 
 
 def readable(text: str) -> str:
@@ -173,10 +164,7 @@ def from_to(before: Any, after: Any) -> str:
 
 
 def _same(one: str, other: str) -> int:
-    return next(
-        (index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
-        min(len(one), len(other)),
-    )
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _part(text: str, start: int, end: int) -> str:

@@ -2,21 +2,21 @@
 
 Connectors' configurations, steps' arguments, topics, plugins and the source's preparation are strings to
 CloudFormation. Where a key's name doesn't say what its change means for data, MEANINGS does; what happens to the
-resource itself is in operate/changes/update_rules.py.
+resource itself is in operate/diff/effects.py.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
-from operate.changes.compare import short_type
-from operate.changes.update_rules import Path
-from operate.diff.judged import is_judged, pairs
-from operate.diff.normal_form import Template, from_to, resource, short, value
+from operate.diff.effects import Path
+from operate.diff.normal_form import from_to, short, value
+from stacks.gate.properties import is_judged
 from stacks.gate.template import is_intrinsic
 
-NOT_THERE = object()
+# Before the job's file: an option without a value would swallow it.
+_FLAGS = frozenset({"--continuous", "--enable-sync", "--verbose"})
 _VERSION = re.compile(r"[-_.]v?\d.*$")
 _VALUES = "values arrive in another form: what has landed keeps the old one, and the job must read both"
 # Of a connector's configuration.
@@ -25,19 +25,14 @@ _CONFIGURATION = (
     ("topic.prefix", "other topics: Debezium begins with a new snapshot, the old ones stay"),
     ("snapshot.mode", "counts where there are no offsets; never for one is no first copy"),
     ("table.include.list", "a table that comes isn't copied by itself, one that goes stops"),
-    ("column.*", "other columns, or other values in them, from the next event on"),
-    ("hashed.*", "other columns, or other values in them, from the next event on"),
+    ("column.*|hashed.*", "other columns, or other values in them, from the next event on"),
     ("publication.name", "what the other publication doesn't have isn't captured"),
     ("database.hostname", "another server: offsets of the old one are worth nothing there"),
     ("database.dbname", "another database: offsets of the old one are worth nothing there"),
     ("database.user", "another role: it needs its rights and the replication attribute"),
     ("heartbeat.*", "how soon the slot moves on in a quiet database; until then WAL is held"),
     ("slot.*", "how long the connector waits for its slot before its task fails"),
-    ("*.handling.mode", _VALUES),
-    ("time.precision.mode", _VALUES),
-    ("transforms*", _VALUES),
-    ("*converter*", _VALUES),
-    ("unavailable.value.placeholder", _VALUES),
+    ("*.handling.mode|time.precision.mode|transforms*|*converter*|unavailable.value.placeholder", _VALUES),
     ("errors.tolerance", "with all, what can't be read is skipped; with none, the connector stops there"),
     ("errors.deadletterqueue*", "where events go that can't be read"),
     ("connect.s3.error.policy", "what happens to the task when S3 refuses a file"),
@@ -48,16 +43,18 @@ _CONFIGURATION = (
     ("*max*.bytes", "what doesn't fit stops the connector: sizes fit each other by settings"),
     ("*max.request.size", "what doesn't fit stops the connector: sizes fit by settings"),
 )
+_CONNECTOR = (
+    *((f"connectorConfiguration {key}", text) for keys_, text in _CONFIGURATION for key in keys_.split("|")),
+    ("capacity*", "workers are added or taken away; tasks move over"),
+    ("plugins*", "the connector moves over to the other plugin"),
+    ("workerConfiguration*", "the workers start again with other settings"),
+    ("serviceExecutionRoleArn", "what the connector may do is another role's"),
+    ("logDelivery*", "where the connector's log goes"),
+    ("connectorName", "slot and offsets go by it"),
+)
 MEANINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "Custom::Connector": (
-        *((f"connectorConfiguration {key}", text) for key, text in _CONFIGURATION),
-        ("capacity*", "workers are added or taken away; tasks move over"),
-        ("plugins*", "the connector moves over to the other plugin"),
-        ("workerConfiguration*", "the workers start again with other settings"),
-        ("serviceExecutionRoleArn", "what the connector may do is another role's"),
-        ("logDelivery*", "where the connector's log goes"),
-        ("connectorName", "slot and offsets go by it"),
-    ),
+    "Custom::Connector": _CONNECTOR,
+    "Custom::KubernetesConnector": _CONNECTOR,
     "Custom::EmrStep": (
         (
             "* --base-path-prefix",
@@ -108,38 +105,35 @@ MEANINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-# The same configuration, in another place.
-_ALIKE = {"Custom::KubernetesConnector": "Custom::Connector"}
+class Key(NamedTuple):
+    """A key as people read it has this value; the gate judges it as a property of this type, at this path."""
+
+    type: str
+    path: Path
+    value: Any
+
+    @property
+    def of_handler(self) -> Path:
+        """Its path for the handler."""
+        return self.path[1:] if self.path[0] == "Request" and len(self.path) > 1 else self.path
 
 
-def requests(stack: str, before: Template, after: Template) -> Iterator[tuple[str, bool]]:
-    """Yield a line for each changed key of the custom resources that a stack keeps, and whether the gate judges it."""
-    for name, old, new in pairs(before, after):
-        if not new["Type"].startswith("Custom::"):
-            continue
-        was, is_ = (_readable(new["Type"], each.get("Properties", {})) for each in (old, new))
-        for key in sorted(was.keys() | is_.keys()):
-            (before_, _), (after_, _) = (side.get(key, (NOT_THERE, False)) for side in (was, is_))
-            if before_ != after_:
-                said = f"{stack}/{resource(name)} ({short_type(new['Type'])})"
-                yield f"{said}: {_change(new['Type'], key, before_, after_)}", (was | is_)[key][1]
+Keys = dict[str, Key]
 
 
-def _change(type_: str, key: str, before: Any, after: Any) -> str:
-    if before is NOT_THERE:
-        said = f"{key}: new, {short(value(after))}" if after is not True else f"{key}: new"
-    elif after is NOT_THERE:
-        said = f"{key}: gone, was {short(value(before))}" if before is not True else f"{key}: gone"
+def in_words(type_: str, key: str, before: Any, after: Any) -> str:
+    """Write a changed key, and what that means. A key that is only there, or not, has the value True."""
+    if before is None:
+        said = f"{key}: new" if after is True else f"{key}: new, {short(value(after))}"
+    elif after is None:
+        said = f"{key}: gone" if before is True else f"{key}: gone, was {short(value(before))}"
     else:
         said = f"{key}: {from_to(before, after)}"
-    means = meaning(type_, key)
+    means = next((text for pattern, text in MEANINGS.get(type_, ()) if fnmatchcase(key, pattern)), "")
     return f"{said}. {means[0].upper()}{means[1:]}" if means else said
 
 
-Keys = dict[str, tuple[Any, bool]]
-
-
-def _readable(type_: str, properties: Mapping[str, Any]) -> Keys:
+def keys(type_: str, properties: Mapping[str, Any]) -> Keys:
     """Write properties and the request as keys with values: lists of named items by name, a command by its options."""
     found: Keys = {}
     for key, each in properties.items():
@@ -153,80 +147,56 @@ def _readable(type_: str, properties: Mapping[str, Any]) -> Keys:
 
 
 def _of_request(type_: str, key: str, part: Any) -> Keys:
-    found: Keys = {}
-    place = (type_, ("Request", key))
+    named: list[tuple[str, Any]] = [(key, part)]
     match type_, key:
         case "Custom::EmrStep", "arguments":
-            return _under("arguments", _options(part), *place)
+            named = [(key, _options(part))]
         case "Custom::EmrStep", "further":
-            for step in part:
-                found |= _under(f"step {step['name']}", _options(step["arguments"]), *place)
+            named = [(f"step {step['name']}", _options(step["arguments"])) for step in part]
         case "Custom::Topics", "topics":
-            for topic in part:
-                settings = {name: topic[name] for name in topic if name not in ("name", "config")}
-                found |= _under(f"topic {topic['name']}", settings | dict(topic.get("config", {})), *place)
-        case "Custom::KubernetesConnector" | "Custom::KubernetesObjects", "objects":
-            for each in part:
-                found |= _manifest(each)
+            named = [(f"topic {each['name']}", _topic(each)) for each in part]
         case "Custom::Plugin", "releases":
-            for release in part:
-                found |= _under(f"release {_VERSION.sub('', release['file'])}", release, *place)
-        case _:
-            return _under(key, part, *place)
-    return found
+            named = [(f"release {_VERSION.sub('', release['file'])}", release) for release in part]
+        case "Custom::KubernetesConnector" | "Custom::KubernetesObjects", "objects":
+            return {name: each for object_ in part for name, each in _manifest(object_).items()}
+    return {name: each for item in named for name, each in _under(*item, type_, ("Request", key)).items()}
+
+
+def _topic(topic: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: topic[name] for name in topic if name not in ("name", "config")} | dict(topic.get("config", {}))
 
 
 def _manifest(each: Mapping[str, Any]) -> Keys:
     """Write a Kubernetes object by kind and name; of its metadata only what the gate judges."""
-    kind, metadata = each["kind"], each["metadata"]
-    name = f"{kind} {metadata['name']}"
-    found = {name: (True, True)}
-    for key, part in each.items():
-        keys = _under(f"{name} {key}", part, f"kubernetes/{kind}", (key,))
-        if key not in ("apiVersion", "kind", "metadata"):
-            found |= keys
-        else:
-            found |= {each: value for each, value in keys.items() if value[1] and not each.endswith("metadata name")}
-    return found
+    type_, name = f"kubernetes/{each['kind']}", f"{each['kind']} {each['metadata']['name']}"
+    return {name: Key(type_, ("kind",), value=True)} | {
+        words: key
+        for words, key in _under(name, each, type_, ()).items()
+        if key.path[0] not in ("apiVersion", "kind", "metadata")
+        or (is_judged(type_, key.path) and key.path != ("metadata", "name"))
+    }
 
 
 def _under(name: str, value: Any, type_: str, path: Path) -> Keys:
     if not isinstance(value, Mapping) or not value or is_intrinsic(value):
-        return {name: (value, is_judged(type_, path))}
-    found: Keys = {}
-    for key, each in value.items():
-        found |= _under(f"{name} {key}", each, type_, (*path, key))
-    return found
+        return {name: Key(type_, path, value)}
+    inner = (_under(f"{name} {key}", each, type_, (*path, key)) for key, each in value.items())
+    return {words: key for each in inner for words, key in each.items()}
 
 
 def _options(arguments: Sequence[str]) -> dict[str, Any]:
     """Parse a spark-submit command: options by name, `--conf` and the like by key, the rest by position."""
     found: dict[str, Any] = {}
-    place, index = 0, 0
-    while index < len(arguments):
-        name, index = str(arguments[index]), index + 1
+    words = list(map(str, arguments))
+    while words:
+        name = words.pop(0)
         if not name.startswith("--"):
-            place += 1
-            found[f"argument {place}"] = name
-            continue
-        given = str(arguments[index]) if index < len(arguments) and not str(arguments[index]).startswith("--") else None
-        if name in ("--conf", "--hoodie-conf") and given is not None:
-            setting, _, text = given.partition("=")
-            found[f"{name} {setting}"], index = text, index + 1
-        elif given is None or name in _FLAGS:
+            found[f"argument {1 + sum(key.startswith('argument ') for key in found)}"] = name
+        elif name in _FLAGS or not words or words[0].startswith("--"):
             found[name] = True
+        elif name in ("--conf", "--hoodie-conf"):
+            setting, _, text = words.pop(0).partition("=")
+            found[f"{name} {setting}"] = text
         else:
-            found[name], index = given, index + 1
+            found[name] = words.pop(0)
     return found
-
-
-def meaning(type_: str, key: str) -> str:
-    """Return what a change of this key means, empty if its name says it."""
-    for pattern, text in MEANINGS.get(_ALIKE.get(type_, type_), ()):
-        if fnmatchcase(key, pattern):
-            return text
-    return ""
-
-
-# Before the job's file: an option without a value would swallow it.
-_FLAGS = frozenset({"--continuous", "--enable-sync", "--verbose"})

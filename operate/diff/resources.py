@@ -1,73 +1,80 @@
-"""What happens to each resource: lost with its data, replaced, refused, new, deleted, updated in place."""
+"""Says what happens to each resource, with its changes: each line goes to a section of the comparison."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import NamedTuple
 
-from operate.changes.compare import Touched, differences, short_type, touched
-from operate.changes.update_rules import Path, effect_of
-from operate.diff.judged import in_words, is_judged
-from operate.diff.normal_form import Template, Templates, from_to, resource
+from operate.diff.changed import NAME_TAKEN, Change, Changed
+from operate.diff.effects import Effect, effect_of
+from operate.diff.normal_form import Templates, from_to, name_of
+from operate.diff.requests import in_words
+from stacks.gate.data import DATA, POLICIES
+from stacks.gate.properties import is_plain
+from stacks.gate.template import is_intrinsic
 
-# The most destructive first, which is CloudFormation's default.
-POLICIES = ("Delete", "Snapshot", "RetainExceptOnCreate", "Retain")
-# What is lost with a resource unless a policy keeps it.
-LOST: Mapping[str, str] = {
-    "AWS::EC2::EIP": "its public address",
-    "AWS::EC2::Instance": "what is on its disk",
-    "AWS::EMR::Cluster": "its logs on disk and what runs; tables are in S3, the job goes on from its last commit",
-    "AWS::Glue::Database": "the catalogue's tables, until the job's next sync; files in S3 stay",
-    "AWS::KMS::Key": "what is encrypted with it, once its waiting time is over",
-    "AWS::Logs::LogGroup": "its events",
-    "AWS::MSK::Cluster": "every topic: events that haven't landed, and the connectors' offsets",
-    "AWS::RDS::DBCluster": "every row of the database, its backups and the connector's slot",
-    "AWS::S3::Bucket": "every object in it, with all versions",
-    "AWS::SecretsManager::Secret": "its value: what uses it must get the new one",
-    "Custom::PreparedSource": "the connector's slot: changes until there is another are missed",
-}
-# Of what holds data, these are lost for good; the rest comes back, or isn't needed.
-PRECIOUS = frozenset({"AWS::KMS::Key", "AWS::MSK::Cluster", "AWS::RDS::DBCluster", "AWS::S3::Bucket"})
-# What a changed request leaves in place; the changed keys are listed separately.
-STAYS: Mapping[str, str] = {
-    "Custom::Connector": "updated in place: its tasks start again, its offsets stay",
-    "Custom::KubernetesConnector": "updated in place: its workers change one by one, its offsets stay",
-    "Custom::KubernetesObjects": "applied again; what is no longer named is deleted",
-    "Custom::PreparedSource": "the preparation runs again; data that is there stays",
-    "Custom::QueriedSource": "rights to read are given or looked for again; nothing else is touched there",
-    "Custom::Topics": "topics and what they hold stay",
+SECTIONS: Mapping[Effect, str] = {
+    "refused": "Refused by CloudFormation",
+    "replaced": "Replaced",
+    "gone": "Gone",
+    "new": "New",
+    "recreated": "Recreated",
+    "in place": "Changed in place",
 }
 SHOWN, CARRIED = 3, "what it refers to changes"
 IMAGE = "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>"
+# Told as rights (rights.py).
+_DOCUMENTS = frozenset({"AssumeRolePolicyDocument", "KeyPolicy", "Policies", "PolicyDocument", "ResourcePolicy"})
+# Of security groups, told as who reaches whom (network.py).
+_GROUP = "AWS::EC2::SecurityGroup"
+_RULES = frozenset(
+    {
+        *("CidrIp", "CidrIpv6", "DestinationPrefixListId", "DestinationSecurityGroupId", "FromPort", "GroupId"),
+        *("IpProtocol", "SecurityGroupEgress", "SecurityGroupIngress", "SourcePrefixListId", "SourceSecurityGroupId"),
+        "ToPort",
+    }
+)
 
 
-def compare(before: Templates, after: Templates) -> list[Touched]:
-    """Return what a deployment touches; where only CDK's hash in a name is another, as one resource that goes."""
-    found = touched(before, after)
-    come, go = ({said(each) for each in found if each.effect == effect} for effect in ("new", "gone"))
-    followed = come & go
-    return [
-        _followed(each) if each.effect == "gone" and said(each) in followed else each
-        for each in found
-        if each.effect != "new" or said(each) not in followed
-    ]
+def said(each: Changed) -> Iterator[tuple[str, str]]:
+    """Yield all lines on a resource, each with its section's title."""
+    loss = lost(each)
+    if loss and DATA[each.type].for_good:
+        yield "Data lost or left behind", f"{each.name_said} {each.effect}: {loss}"
+    text = each.why
+    if each.effect == "refused" and each.type != "export":
+        would = lost(each._replace(effect="replaced")) if each.why == NAME_TAKEN else ""
+        text = f"{_some(each.changes) or CARRIED}: {each.why}"
+        loss = f"under another name it would be replaced: {would}" if would else ""
+    elif each.effect == "replaced" and not each.is_custom:
+        text = _some(each.changes) or CARRIED
+    elif each.effect == "in place":
+        text = "; ".join(filter(None, (each.why, _texts(each))))
+    if text or each.effect != "in place":
+        loss = f". {loss[0].upper()}{loss[1:]}" if loss else ""
+        yield SECTIONS[each.effect], f"{each.name_said}{f': {text}' if text else ''}{loss}"
+    yield from _changes(each)
 
 
-def _followed(each: Touched) -> Touched:
-    return replace(each, why=f"{each.why}, and another takes its place".removeprefix(", "))
+def _changes(each: Changed) -> Iterator[tuple[str, str]]:
+    """Yield a line for each change that the resource's own line hasn't said, and no other section tells."""
+    said = SHOWN if each.effect in ("refused", "replaced") and not each.is_custom else 0
+    for change in each.changes[said:]:
+        if each.is_custom and change.path:
+            title = "Connectors, jobs, topics" if change.judged else "Texts of connectors, jobs, topics"
+            yield title, f"{each.name_said}: {in_words(each.type, *change[1:4])}"
+        elif change.judged and not _is_told(each.type, change):
+            yield "Values that the gate judges", f"{each.name_said}: {_in_words(change)}"
 
 
-def said(each: Touched) -> str:
-    """Name a resource: stack, name and type."""
-    return f"{each.stack}/{resource(each.name)} ({short_type(each.type)})"
-
-
-def lost(each: Touched, before: Template, after: Template) -> str:
+def lost(each: Changed) -> str:
     """Return what is lost when a resource is replaced or deleted; empty if nothing is."""
-    what = LOST.get(each.type, "")
+    what = DATA[each.type].lost if each.type in DATA else ""
     if each.effect not in ("replaced", "gone") or not what:
         return ""
-    policy = _policy(each, before, after)
+    # Of the templates' policies the weaker one counts.
+    gone = each.effect == "gone"
+    kind, sides = ("DeletionPolicy", [each.old]) if gone else ("UpdateReplacePolicy", [each.old, each.new])
+    policy = min((str(side.get(kind, POLICIES[0])) for side in sides), key=POLICIES.index)
     if policy == "Delete":
         return f"lost: {what}"
     if policy == "Snapshot":
@@ -75,80 +82,53 @@ def lost(each: Touched, before: Template, after: Template) -> str:
     return f"the old one is kept, without a stack, and the new one begins without it: {what}"
 
 
-def _policy(each: Touched, before: Template, after: Template) -> str:
-    """Return what happens to the old resource: by the weaker of the templates' policies."""
-    kind = "DeletionPolicy" if each.effect == "gone" else "UpdateReplacePolicy"
-    sides = (before,) if each.effect == "gone" else (before, after)
-    found: list[str] = [
-        side["Resources"][each.name].get(kind, POLICIES[0]) for side in sides if each.name in side["Resources"]
-    ]
-    return min(found, key=POLICIES.index)
+def _texts(each: Changed) -> str:
+    """Return changes of plain text: what the gate judges is told apart, as requests are."""
+    if each.is_custom:
+        return ""
+    return _some([change for change in each.changes if not change.judged]) if each.changes else CARRIED
 
 
-def in_place(each: Touched, before: Template, after: Template) -> str:
-    """Describe changes in a resource that stays: the first properties with their values, then how many more."""
-    if each.type in STAYS:
-        return STAYS[each.type]
-    found = [f"{in_words(path)} {from_to(*values)}" for path, *values in _changes(each, before, after)]
-    return _some(found) or CARRIED
+def _some(changes: Sequence[Change]) -> str:
+    """Write the first changes with their values, then how many more."""
+    more = [f"and {len(changes) - SHOWN} more"] if len(changes) > SHOWN else []
+    return "; ".join([*map(_in_words, changes[:SHOWN]), *more])
 
 
-def texts(each: Touched, before: Template, after: Template) -> str:
-    """The same without what the gate judges, which is told apart."""
-    if each.type.startswith("Custom::"):
-        return STAYS.get(each.type, "")
-    found = list(_changes(each, before, after))
-    plain = [f"{in_words(path)} {from_to(*values)}" for path, *values in found if not is_judged(each.type, path)]
-    return _some(plain) if found else CARRIED
+def _in_words(change: Change) -> str:
+    return f"{change.words} {from_to(change.old, change.new)}"
 
 
-def _some(parts: Sequence[str]) -> str:
-    more = [f"and {len(parts) - SHOWN} more"] if len(parts) > SHOWN else []
-    return "; ".join([*parts[:SHOWN], *more])
+def _is_told(type_: str, change: Change) -> bool:
+    """Whether rights or networks' rules tell a change of a property: it must be readable there."""
+    last = change.path[-1] if change.path else ""
+    told = bool(_DOCUMENTS & set(change.path)) or (type_.startswith(_GROUP) and last in _RULES)
+    return told and is_plain(change.new) and not (last in _DOCUMENTS and is_intrinsic(change.new))
 
 
-def _changes(each: Touched, before: Template, after: Template) -> Iterator[tuple[Path, Any, Any]]:
-    old, new = (side["Resources"].get(each.name, {}) for side in (before, after))
-    for policy in ("DeletionPolicy", "UpdateReplacePolicy"):
-        if old.get(policy) != new.get(policy):
-            yield (policy,), old.get(policy), new.get(policy)
-    yield from differences(old.get("Properties", {}), new.get("Properties", {}))
-
-
-@dataclass(frozen=True, kw_only=True)
-class LookedUp:
-    """A resource whose machine image the public parameter `source` names at deployment."""
+class LookedUp(NamedTuple):
+    """A resource whose machine image a public parameter names at deployment."""
 
     stack: str
     logical_id: str
     type_: str
-    source: str
-
-    @property
-    def words(self) -> str:
-        replaced = effect_of(self.type_, ("ImageId",), "", "")[0] == "replaced"
-        does = "a newer one replaces it" if replaced else "a newer one changes it"
-        return f"its image is what {self.source} names on the day of the deployment: {does}"
+    words: str
 
 
 def looked_up(templates: Templates) -> Iterator[LookedUp]:
     for stack, template in sorted(templates.items()):
-        yield from _images(stack, template)
+        for name, parameter in sorted(template.get("Parameters", {}).items()):
+            for logical_id, each in sorted(template["Resources"].items()) if parameter.get("Type") == IMAGE else ():
+                if f'{{"Ref": "{name}"}}' in json.dumps(each.get("Properties", {})):
+                    replaced = effect_of(each["Type"], ("ImageId",), "", "")[0] == "replaced"
+                    does = "a newer one replaces it" if replaced else "a newer one changes it"
+                    words = f"its image is what {parameter['Default']} names on the day of the deployment: {does}"
+                    yield LookedUp(stack, logical_id, each["Type"], words)
 
 
 def resolved(templates: Templates) -> list[str]:
     """List those resources, and warn that no comparison of templates shows a new image."""
     return [
-        f"{found.stack}/{resource(found.logical_id)} ({short_type(found.type_)}): {found.words}, "
-        "and no comparison of templates shows that"
+        f"{name_of(*found[:3])}: {found.words}, and no comparison of templates shows that"
         for found in looked_up(templates)
     ]
-
-
-def _images(stack: str, template: Template) -> Iterator[LookedUp]:
-    for name, parameter in sorted(template.get("Parameters", {}).items()):
-        if parameter.get("Type") != IMAGE:
-            continue
-        for logical_id, each in sorted(template["Resources"].items()):
-            if f'{{"Ref": "{name}"}}' in json.dumps(each.get("Properties", {})):
-                yield LookedUp(stack=stack, logical_id=logical_id, type_=each["Type"], source=parameter["Default"])

@@ -8,7 +8,7 @@ from typing import Any
 
 from operate.synth import Synthesis
 from settings.environment import Environment
-from stacks.gate.template import App, Subject
+from stacks.gate.template import App, Subject, nodes
 
 # The hash at the end of CDK's logical ids; the ends of an L2 construct's path, which say nothing.
 _HASH = re.compile(r"[0-9A-F]{8}(?:[0-9a-f]{16,32})?$")
@@ -92,15 +92,8 @@ class Material:
 
 def references(value: Any) -> Iterator[Any]:
     """Every reference in a property, to its own stack or to another."""
-    match value:
-        case {"Ref": _} | {"Fn::GetAtt": _} | {"Fn::ImportValue": _}:
-            yield value
-        case Mapping():
-            for inner in value.values():
-                yield from references(inner)
-        case list():
-            for inner in value:
-                yield from references(inner)
+    kinds = {"Ref", "Fn::GetAtt", "Fn::ImportValue"}
+    return (inner for _, inner in nodes(value) if isinstance(inner, Mapping) and kinds & inner.keys())
 
 
 def unknown_shown(text: str) -> str:

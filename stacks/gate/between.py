@@ -3,19 +3,9 @@
 from collections.abc import Iterator
 
 from settings.rules import production
+from stacks.gate.data import DATA, POLICIES
 from stacks.gate.template import Subject, as_list, plain_text, written
 
-STATEFUL = frozenset(
-    {
-        "AWS::Glue::Database",
-        "AWS::MSK::Cluster",
-        "AWS::RDS::DBCluster",
-        "AWS::RDS::DBInstance",
-        "AWS::S3::Bucket",
-        "AWS::SecretsManager::Secret",
-    }
-)
-KEPT = frozenset({"Retain", "Snapshot", "RetainExceptOnCreate"})
 # The only images: those that AWS publishes for Amazon Linux.
 _IMAGES = "/aws/service/ami-amazon-linux-latest/"
 # Days until objects expire, by a lifecycle rule's id: the setting that says so. Requests' records need a day.
@@ -28,7 +18,7 @@ def data_survives(subject: Subject) -> Iterator[str]:
     if not subject.facts.production or not _holds_data(subject):
         return
     for policy in ("DeletionPolicy", "UpdateReplacePolicy"):
-        if subject.resource.get(policy) not in KEPT:
+        if subject.resource.get(policy) not in POLICIES[1:]:
             yield f"{policy} is {subject.resource.get(policy, 'Delete')}: production keeps its data"
 
 
@@ -39,7 +29,9 @@ def _holds_data(subject: Subject) -> bool:
     if subject.type == "AWS::KMS::Key":
         # An EKS cluster's key encrypts only what is deleted with the cluster.
         return not any(each.stack == subject.stack for each in subject.app.resources("AWS::EKS::Cluster"))
-    return subject.type in STATEFUL or (subject.type == "AWS::Logs::LogGroup" and not _is_a_functions(subject))
+    if subject.type == "AWS::Logs::LogGroup":
+        return not _is_a_functions(subject)
+    return subject.type in DATA and DATA[subject.type].kept
 
 
 def _is_a_functions(subject: Subject) -> bool:

@@ -15,14 +15,14 @@ A value is one of these, or a list of them:
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from stacks.gate.secrets import may_be_a_secret
-from stacks.gate.template import INTRINSICS, Subject, as_list, is_intrinsic, written
+from stacks.gate.template import INTRINSICS, Subject, as_list, is_intrinsic, nodes, written
 
 ALLOWED_FILE = "stacks/gate/allowed.toml"
 ALLOWED: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("allowed.toml").read_text(encoding="utf-8"))
@@ -109,6 +109,17 @@ def candidates(path: str) -> tuple[str, str]:
     return path, f"{path.rpartition('/')[0]}/<any>"
 
 
+def is_judged(type_: str, path: Iterable[str]) -> bool:
+    """Whether a property, one above it or one within it, is more than plain text to the gate, or isn't on its list."""
+    if type_ not in ALLOWED:
+        return True
+    steps, known = [step(key) for key in path], lines(type_)
+    paths = ["/".join(steps[:end]) for end in range(1, len(steps) + 1)]
+    above = [known[line] for each in paths for line in candidates(each) if line in known]
+    within = [kind for line, kind in known.items() if line.startswith("/".join(steps) + "/")]
+    return any(kind != "text" for kind in above[:1] or within or ["not on the list"])
+
+
 def _lacks(value: Any, steps: list[str]) -> bool:
     """Whether a path leads nowhere, in any of the lists on its way."""
     if not steps:
@@ -139,10 +150,8 @@ def _fits(subject: Subject, kind: Any, value: Any) -> bool:
 
 def is_plain(value: Any) -> bool:
     """Whether a value can be read: it depends on no condition, macro or parameter."""
-    if isinstance(value, Mapping):
-        functions = {key for key in value if key == "Ref" or key.startswith("Fn::")}
-        return functions <= INTRINSICS and all(map(is_plain, value.values()))
-    return all(map(is_plain, value)) if isinstance(value, list) else True
+    names = {key for _, each in nodes(value) if isinstance(each, Mapping) for key in each}
+    return {name for name in names if name == "Ref" or name.startswith("Fn::")} <= INTRINSICS
 
 
 def _refers(subject: Subject, types: list[str], value: Any) -> bool:

@@ -114,9 +114,9 @@ class Subject:
                 case (_, "Request") if isinstance(value, Mapping) and "json" in value:  # a normal form's
                     properties[name] = value["json"]
                 case (type_, "Request") if type_.startswith("Custom::"):
-                    properties[name] = json.loads(_json_text(value), strict=False)
+                    properties[name] = json.loads(as_text(value), strict=False)
                 case "AWS::StepFunctions::StateMachine", "DefinitionString":
-                    properties[name] = json.loads(_json_text(value))
+                    properties[name] = json.loads(as_text(value))
                 case "AWS::MSK::Configuration", "ServerProperties":
                     properties[name] = _settings_of(plain_text(value))
                 case "AWS::KafkaConnect::WorkerConfiguration", "PropertiesFileContent":
@@ -248,15 +248,22 @@ def _document(text: str) -> Mapping[str, Any]:
     return document
 
 
-def _json_text(value: Any) -> str:
-    """Return JSON as text, with its references as `<Name>`; in other functions quotes would end a text."""
+def as_text(value: Any) -> str:
+    """Write a text with functions in it: references as `<Resource.Attribute>`, others as `<Function arguments>`.
+
+    What is joined to other texts has no quote, so surrounding JSON stays JSON.
+    """
     match value:
-        case str():
-            return value
-        case {"Fn::Join": [separator, parts]}:
-            return str(separator).join(_json_text(part) for part in parts)
-    reference = written(value)
-    return reference if reference.startswith("<") else f"<{reference}>".replace('"', "'")
+        case str() | {"Ref": _} | {"Fn::GetAtt": _}:
+            return written(value)
+        case {"Fn::Join": [str(separator), [*parts]]}:
+            return separator.join(part if isinstance(part, str) else as_text(part).replace('"', "'") for part in parts)
+        case {"Fn::ImportValue": name}:
+            return f"<{as_text(name)}>"
+        case dict() if len(value) == 1:
+            name, arguments = next(iter(value.items()))
+            return f"<{name.removeprefix('Fn::')} {', '.join(map(as_text, as_list(arguments)))}>"
+    return str(value)
 
 
 def _settings_of(file: str) -> dict[str, str]:
@@ -268,14 +275,19 @@ def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def strings(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+def nodes(
+    value: Any, path: tuple[str, ...] = (), *, into_functions: bool = True
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield a JSON value and each one within it, with the keys that lead there, `*` for an element of a list."""
+    yield path, value
+    if isinstance(value, Mapping) and (into_functions or not is_intrinsic(value)):
+        for key, inner in value.items():
+            yield from nodes(inner, (*path, str(key)), into_functions=into_functions)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from nodes(inner, (*path, "*"), into_functions=into_functions)
+
+
+def strings(value: Any) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield each text in a JSON value with the keys that lead to it."""
-    match value:
-        case dict():
-            for key, inner in value.items():
-                yield from strings(inner, (*path, str(key)))
-        case list():
-            for number, inner in enumerate(value):
-                yield from strings(inner, (*path, str(number)))
-        case str() if path:
-            yield path, value
+    return ((path, inner) for path, inner in nodes(value) if path and isinstance(inner, str))

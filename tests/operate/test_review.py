@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from operate.review.holdings import DESCRIPTIONS
 from operate.review.material import Material
 from operate.review.network import Network, Way, graphviz, mermaid, network, section
 from operate.review.rows import Table, siblings
@@ -13,6 +14,7 @@ from operate.review.words import condition_in_words, in_words, rule_in_words
 from operate.synth import Synthesis
 from settings.environment import Environment
 from settings.load import load
+from stacks.gate.data import DATA
 
 pytestmark = pytest.mark.synth
 
@@ -192,3 +194,7 @@ def test_names_of_one_place_are_said_together() -> None:
         "alone",
         "b/R",
     )
+
+
+def test_whatever_loses_data_for_good_is_on_the_page() -> None:
+    assert {type_ for type_, each in DATA.items() if each.for_good} <= DESCRIPTIONS.keys()

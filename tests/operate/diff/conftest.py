@@ -32,13 +32,6 @@ class Templates:
         found: dict[str, Any] = self.properties(stack, type_, name)["Request"]["json"]
         return found
 
-    def remove(self, stack: str, type_: str) -> str:
-        """Remove the first resource of a type; return its logical id."""
-        resources = self.after[stack]["Resources"]
-        name = next(key for key, each in resources.items() if each["Type"] == type_)
-        del resources[name]
-        return str(name)
-
     def compared(self) -> Changes:
         return compare(self.environment.name, "the snapshot", self.before, self.after)
 

@@ -197,10 +197,11 @@ def test_connectors_and_steps_are_told_as_what_our_handlers_do(of_prod: Template
 
 def test_a_new_stack_and_one_that_goes_are_told_with_their_resources(of_prod: Templates) -> None:
     topic = {"Type": "AWS::SNS::Topic", "Properties": {}}
-    of_prod.after["extra"] = {"Resources": {"Topic0123ABCD": topic}}
-    assert lines(of_prod.compared(), "New") == ["extra/Topic (SNS Topic)"]
-    of_prod.before, of_prod.after = of_prod.after, of_prod.before
-    assert lines(of_prod.compared(), "Gone") == ["extra/Topic (SNS Topic)"]
+    of_prod.after["extra"] = {"Resources": {"Topic0123ABCD": topic}, "Outputs": {"Name": {"Value": "x"}}}
+    for title in ("New", "Gone"):
+        [section] = of_prod.compared().sections
+        assert (section.title, section.lines) == (title, ("extra/Topic (SNS Topic)",))
+        of_prod.before, of_prod.after = of_prod.after, of_prod.before
 
 
 def test_an_output_alone_is_told(of_prod: Templates) -> None:

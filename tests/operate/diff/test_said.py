@@ -1,22 +1,26 @@
 """Changes in our custom resources' requests are listed key by key, and values that the gate judges one by one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
-from operate.diff.judged import is_judged, judged
-from operate.diff.normal_form import NOTHING
-from operate.diff.requests import requests
-from tests.operate.diff.conftest import Templates
+from operate.diff.comparison import compare
+from stacks.gate.properties import is_judged
+from tests.operate.diff.conftest import Templates, lines
+
+REQUESTS = ("Connectors, jobs, topics", "Texts of connectors, jobs, topics")
+# What is refused or replaced says its first values itself.
+VALUES = ("Refused by CloudFormation", "Replaced", "Values that the gate judges")
 
 
-def requests_said(templates: Templates, stack: str) -> list[str]:
-    return [line for line, _ in requests(stack, templates.before[stack], templates.after[stack])]
+def said(templates: Templates, titles: Sequence[str]) -> list[str]:
+    found = templates.compared()
+    return sorted(line for title in titles for line in lines(found, title))
 
 
 def test_nothing_is_said_of_templates_that_are_the_same(templates: Templates) -> None:
-    assert [line for stack in templates.before for line in requests_said(templates, stack)] == []
+    assert said(templates, (*REQUESTS, *VALUES)) == []
 
 
 def test_a_connectors_configuration_is_told_by_key(templates: Templates) -> None:
@@ -26,7 +30,7 @@ def test_a_connectors_configuration_is_told_by_key(templates: Templates) -> None
     del configuration["heartbeat.interval.ms"]
     configuration["snapshot.max.threads"] = "4"
     begin = "connectors/SourceConnector (Connector): connectorConfiguration"
-    assert requests_said(templates, "connectors") == [
+    assert said(templates, REQUESTS) == [
         f"{begin} heartbeat.interval.ms: gone, was 10000. How soon the slot moves on in a quiet database; until then"
         " WAL is held",
         f"{begin} poll.interval.ms: 500 → 100",
@@ -38,7 +42,7 @@ def test_a_connectors_configuration_is_told_by_key(templates: Templates) -> None
 def test_of_a_long_statement_only_what_differs_is_shown(templates: Templates) -> None:
     configuration = templates.request("connectors", "Custom::Connector", "Sink")["connectorConfiguration"]
     configuration["connect.s3.kcql"] = configuration["connect.s3.kcql"].replace("JSON", "AVRO")
-    [line] = requests_said(templates, "connectors")
+    [line] = said(templates, REQUESTS)
     before, after = (f"…ake.cdc_events STOREAS `{kind}` PROPERTIES('flush.inte…" for kind in ("JSON", "AVRO"))
     assert f": connectorConfiguration connect.s3.kcql: {before} → {after}. What lands where" in line
 
@@ -47,7 +51,7 @@ def test_workers_and_role_are_told(templates: Templates) -> None:
     request = templates.request("connectors", "Custom::Connector", "Sink")
     request["capacity"]["provisionedCapacity"]["workerCount"] = 2
     request["serviceExecutionRoleArn"] = "<OtherRole295E6157.Arn>"
-    assert requests_said(templates, "connectors") == [
+    assert said(templates, REQUESTS) == [
         "connectors/SinkConnector (Connector): capacity provisionedCapacity workerCount: 1 → 2. Workers are added or"
         " taken away; tasks move over",
         "connectors/SinkConnector (Connector): serviceExecutionRoleArn: <SinkRole> → <OtherRole>. What the connector"
@@ -62,7 +66,7 @@ def test_a_steps_arguments_are_told_by_option(templates: Templates) -> None:
     arguments.remove("--enable-sync")
     arguments.insert(1, "--verbose")
     begin = "processing/Stepcdcevents (EmrStep): arguments"
-    assert requests_said(templates, "processing") == [
+    assert said(templates, REQUESTS) == [
         f"{begin} --conf spark.executor.instances: 2 → 4",
         f"{begin} --driver-memory: 2g → 3g. Must fit the node that it runs on",
         f"{begin} --enable-sync: gone. Whether Glue, and so Athena, learns of tables and columns",
@@ -74,7 +78,7 @@ def test_topics_are_told_by_name(templates: Templates) -> None:
     topics = templates.request("connectors", "Custom::Topics")["topics"]
     topics[0]["partitions"] = 3
     topics.append({"name": "dead", "partitions": 1})
-    assert requests_said(templates, "connectors") == [
+    assert said(templates, REQUESTS) == [
         "connectors/Topics (Topics): topic dead partitions: new, 1. More are added and never taken away; a key may go"
         " to another one from then on",
         "connectors/Topics (Topics): topic msk.datalake.cdc_events partitions: 1 → 3. More are added and never taken"
@@ -85,7 +89,7 @@ def test_topics_are_told_by_name(templates: Templates) -> None:
 def test_a_plugins_version_is_told_as_a_change_of_its_release(templates: Templates) -> None:
     release = templates.request("connectors", "Custom::Plugin", "SourcePlugin")["releases"][0]
     release["file"] = "debezium-connector-postgres-3.8.0.Final-plugin.tar.gz"
-    [line] = requests_said(templates, "connectors")
+    [line] = said(templates, REQUESTS)
     begin = "connectors/SourcePlugin (Plugin): release debezium-connector-postgres file: "
     assert line.startswith(begin)
     assert line.endswith("3.8.0.Final-plugin.tar.gz")
@@ -95,7 +99,7 @@ def test_the_preparation_is_told(templates: Templates) -> None:
     request = templates.request("database", "Custom::PreparedSource")
     request["sqlHash"] = "0" * 64
     request["sampleScale"] += 1
-    assert [line.partition(": ")[2].rpartition(". ")[2] for line in requests_said(templates, "database")] == [
+    assert [line.partition(": ")[2].rpartition(". ")[2] for line in said(templates, REQUESTS)] == [
         "Counts when the database is made: data that is there stays",
         "The SQL that prepares the source has changed: it runs again, and migrates the outbox in place",
     ]
@@ -111,23 +115,17 @@ def test_kubernetes_objects_are_told_by_kind_and_name_and_their_labels_where_the
         properties = {"ServiceToken": "t", "Request": {"json": {"objects": objects}}}
         return {"Resources": {"Shared": {"Type": "Custom::KubernetesObjects", "Properties": properties}}}
 
-    before, after = template("restricted", "a", ["x"]), template("privileged", "b", [])
+    sides = ({"eks": template(*each)} for each in (("restricted", "a", ["x"]), ("privileged", "b", [])))
+    found = compare("dev", "the snapshot", *sides)
     begin = "eks/Shared (KubernetesObjects):"
-    assert list(requests("eks", before, after)) == [
-        (
-            f"{begin} Namespace kafka-connect metadata labels pod-security.kubernetes.io/enforce: "
-            "restricted → privileged",
-            True,
-        ),
-        (f'{begin} RoleBinding watchers subjects: ["x"] → []', True),
+    assert lines(found, "Connectors, jobs, topics") == [
+        f"{begin} Namespace kafka-connect metadata labels pod-security.kubernetes.io/enforce: restricted → privileged",
+        f'{begin} RoleBinding watchers subjects: ["x"] → []',
     ]
+    assert lines(found, "Texts of connectors, jobs, topics") == []
 
 
 Change = Callable[[Templates], Any]
-
-
-def said(templates: Templates) -> list[str]:
-    return [line for stack, old in templates.before.items() for line in judged(stack, old, templates.after[stack])]
 
 
 def cluster(templates: Templates) -> dict[str, Any]:
@@ -210,23 +208,24 @@ JUDGED: dict[str, tuple[Change, str]] = {
 def test_what_the_gate_judges_is_said(case: str, templates: Templates) -> None:
     change, expected = JUDGED[case]
     change(templates)
-    [line] = said(templates)
+    [line] = said(templates, VALUES)
     assert expected in line
 
 
-def test_a_custom_resources_handler_is_a_key_that_is_judged(templates: Templates) -> None:
+def test_a_custom_resources_handler_is_a_key_that_is_judged_and_cant_be_another(templates: Templates) -> None:
     provider(templates)
-    [(line, is_grave)] = requests("connectors", templates.before["connectors"], templates.after["connectors"])
-    assert ("ServiceToken: " in line, is_grave) == (True, True)
+    found = templates.compared()
+    assert [section.title for section in found.sections] == ["Refused by CloudFormation", "Connectors, jobs, topics"]
+    assert all(" ServiceToken" in line for section in found.sections for line in section.lines)
 
 
 def test_plain_text_is_not_judged(templates: Templates) -> None:
     alarm(templates)["AlarmDescription"] = "Another text"
     templates.resource("lake", "AWS::S3::Bucket").setdefault("DependsOn", []).append("Other")
     templates.request("connectors", "Custom::Connector", "Source")["tags"]["a"] = "b"
-    assert said(templates) == []
-    [(line, is_grave)] = requests("connectors", templates.before["connectors"], templates.after["connectors"])
-    assert (line.endswith("tags a: new, b"), is_grave) == (True, False)
+    assert said(templates, (*VALUES, REQUESTS[0])) == []
+    [line] = said(templates, REQUESTS[1:])
+    assert line.endswith("tags a: new, b")
 
 
 @pytest.mark.parametrize(
@@ -253,10 +252,11 @@ def test_a_policy_on_deletion_is_said(policy: str, templates: Templates) -> None
     found = templates.resource("database", "AWS::RDS::DBCluster")
     was = found.get(policy)
     found[policy] = "Delete"
-    assert said(templates) == (
+    assert said(templates, VALUES) == (
         [f"database/Database (RDS DBCluster): {policy} {was} → Delete"] if was != "Delete" else []
     )
 
 
 def test_a_new_stack_has_no_values_to_compare(templates: Templates) -> None:
-    assert list(judged("lake", NOTHING, {"Resources": templates.after["lake"]["Resources"]})) == []
+    templates.before["lake"] = templates.after["lake"] | {"Resources": {}}
+    assert said(templates, (*VALUES, *REQUESTS)) == []

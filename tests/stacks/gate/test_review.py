@@ -11,7 +11,7 @@ from settings.load import load
 from stacks.gate import review
 from stacks.gate.facts import Facts
 from stacks.gate.rights import is_wide
-from stacks.gate.template import Finding, plain_text, request_of
+from stacks.gate.template import Finding, as_text, plain_text, request_of
 
 # These resources are written for one rule each: other rules judge what they lack.
 OTHERS = {"known-properties", "as-set", "data-closed", "rights-accepted", "rights-of-roles", "private-network"}
@@ -182,3 +182,5 @@ def test_a_pattern_that_leaves_open_which_resource_it_is_is_wide(resource: str, 
 def test_text_with_functions_is_read() -> None:
     assert plain_text({"Fn::Join": ["-", ["a", {"Ref": "B"}, "c"]]}) == "a-\0-c"
     assert request_of({"Type": "AWS::S3::Bucket"}) is None
+    split = {"Fn::Select": [0, {"Fn::Split": ['"', {"Ref": "B"}]}]}
+    assert json.loads(as_text({"Fn::Join": ["", ['{"a":"', split, '"}']]})) == {"a": "<Select 0, <Split ', <B>>>"}

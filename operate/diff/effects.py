@@ -9,13 +9,13 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from plugins.connector_names import FIXED
 
 # From the mildest to those that need manual work.
-EFFECTS = ("in place", "new", "gone", "recreated", "replaced", "refused")
 Effect = Literal["in place", "new", "gone", "recreated", "replaced", "refused"]
+EFFECTS: tuple[Effect, ...] = get_args(Effect)
 Path = tuple[str, ...]
 # Schemas are read for this region: those of our types are the same in all regions of settings/aws_offers.py.
 REGION = "ap-southeast-2"
@@ -35,26 +35,16 @@ class Fact(NamedTuple):
     source: str
     when: Callable[[Any, Any], bool] = lambda _before, _after: True
 
-    @property
-    def path(self) -> Path:
-        return tuple(self.place.split(".")) if self.place else ()
+
+def _less(before: Any, after: Any) -> bool:
+    """Whether a number becomes less, or a version such as `3.9.x.kraft` and `16.11` older."""
+    texts = [str(each) if isinstance(each, int | str) else "" for each in (before, after)]
+    old, new = ([int(number) for number in re.findall(r"\d+", text)] for text in texts)
+    return bool(old and new) and new < old
 
 
-def version(text: str) -> tuple[int, ...]:
-    """Make versions such as `3.9.x.kraft` and `16.11` comparable."""
-    return tuple(int(number) for number in re.findall(r"\d+", text))
-
-
-def _smaller(before: Any, after: Any) -> bool:
-    return isinstance(before, int) and isinstance(after, int) and after < before
-
-
-def _older(before: Any, after: Any) -> bool:
-    return version(after) < version(before)
-
-
-def _other_mode(before: str, after: str) -> bool:
-    return before.endswith("kraft") != after.endswith("kraft")
+def _other_mode(before: Any, after: Any) -> bool:
+    return str(before).endswith("kraft") != str(after).endswith("kraft")
 
 
 _EMR = "CloudFormation template reference, AWS::EMR::Cluster: JobFlowInstancesConfig and InstanceGroupConfig"
@@ -71,6 +61,13 @@ _BROKERS = 'Amazon MSK developer guide, "Remove a broker from an Amazon MSK clus
 _NO_SHRINKING = '"You can only increase the amount of storage, you can\'t decrease it"'
 _NO_DOWNGRADE = '"You can\'t downgrade an existing MSK cluster to an older version of Apache Kafka"'
 _BY_HAND = "from ZooKeeper to KRaft needs three zones and ZooKeeper's access switched off by hand"
+_GO_BY_IT, _STAYS = "slot and offsets go by it", "the connector, under its name: progress stays"
+_CONNECTOR, _EKS = "stacks/handlers/msk_connect/changes.py", "kubernetes_connector.py"
+_IN_PLACE = (
+    "GuardedDeployment OutsideSource PreparedPipeline ProtectedDatabase S3AutoDeleteObjects VpcRestrictDefaultSG"
+)
+_ROADMAP = "aws-cloudformation/cloudformation-coverage-roadmap issue 802"
+_TOKEN = Fact("ServiceToken", "refused", '"Modifying service token is not allowed"', _ROADMAP)
 _ONE_BY_ONE, _INTERRUPTED = "one broker after the other", "interrupts the database for a short while"
 FACTS: dict[str, tuple[Fact, ...]] = {
     "AWS::EC2::EIP": (Fact("Domain", "replaced", "", _CDK),),
@@ -86,15 +83,15 @@ FACTS: dict[str, tuple[Fact, ...]] = {
     ),
     "AWS::Glue::Database": (Fact("CatalogId", "replaced", "", _CDK),),
     "AWS::MSK::Cluster": (
-        Fact("BrokerNodeGroupInfo.StorageInfo", "refused", _NO_SHRINKING, _STORAGE, _smaller),
+        Fact("BrokerNodeGroupInfo.StorageInfo", "refused", _NO_SHRINKING, _STORAGE, _less),
         Fact("BrokerNodeGroupInfo.InstanceType", "in place", _ONE_BY_ONE, _SIZE),
-        Fact("KafkaVersion", "refused", _NO_DOWNGRADE, _VERSION, _older),
+        Fact("KafkaVersion", "refused", _NO_DOWNGRADE, _VERSION, _less),
         Fact("KafkaVersion", "refused", _BY_HAND, _KRAFT, _other_mode),
         Fact("KafkaVersion", "in place", _ONE_BY_ONE, _VERSION),
-        Fact("NumberOfBrokerNodes", "refused", "unless the brokers that go hold no partitions", _BROKERS, _smaller),
+        Fact("NumberOfBrokerNodes", "refused", "unless the brokers that go hold no partitions", _BROKERS, _less),
     ),
     "AWS::RDS::DBCluster": (
-        Fact("EngineVersion", "refused", "an older version isn't among a version's upgrade targets", _UPGRADE, _older),
+        Fact("EngineVersion", "refused", "an older version isn't among a version's upgrade targets", _UPGRADE, _less),
         Fact("EngineVersion", "in place", _INTERRUPTED, _UPGRADE),
         *(
             Fact(name, "replaced", "", _REPLACED)
@@ -102,17 +99,22 @@ FACTS: dict[str, tuple[Fact, ...]] = {
         ),
     ),
     "AWS::RDS::DBInstance": (Fact("DBInstanceClass", "in place", _INTERRUPTED, _DATABASE),),
-}
-# Our resources and CDK's: what their handlers do with a changed request. Places begin in `Request`.
-_GO_BY_IT, _STAYS = "slot and offsets go by it", "the connector, under its name: progress stays"
-_CONNECTOR = "stacks/handlers/msk_connect/changes.py"
-CUSTOM: dict[str, tuple[Fact, ...]] = {
+    # No schema in cfn-lint: a nested stack of an AWS application.
+    "AWS::Serverless::Application": (),
+    # Our resources and CDK's: what their handlers do with a changed request. Places begin in `Request`.
     "Custom::BootstrapBrokers": (Fact("clusterArn", "replaced", "", "bootstrap_brokers.py"),),
     "Custom::Connector": (
         Fact("connectorName", "refused", _GO_BY_IT, "connector.py"),
         *(Fact(key, "recreated", _STAYS, _CONNECTOR) for key in FIXED),
+        Fact("", "in place", "updated in place: its tasks start again, its offsets stay", _CONNECTOR),
     ),
-    "Custom::KubernetesConnector": (Fact("connectorName", "refused", _GO_BY_IT, "kubernetes_connector.py"),),
+    "Custom::KubernetesConnector": (
+        Fact("connectorName", "refused", _GO_BY_IT, _EKS),
+        Fact("", "in place", "updated in place: its workers change one by one, its offsets stay", _EKS),
+    ),
+    "Custom::KubernetesObjects": (
+        Fact("", "in place", "applied again; what is no longer named is deleted", "kubernetes_objects.py"),
+    ),
     "Custom::Plugin": (
         Fact("tags", "in place", "", "connector_plugin.py"),
         Fact("", "replaced", "its name is its content's", "connector_plugin.py"),
@@ -121,29 +123,30 @@ CUSTOM: dict[str, tuple[Fact, ...]] = {
         Fact("name", "replaced", "", "emr_step.py"),
         Fact("", "recreated", "the job restarts after its commit", "emr_step.py"),
     ),
-    # Any change is in place.
-    **dict.fromkeys(
-        (
-            *("Custom::GuardedDeployment", "Custom::KubernetesObjects", "Custom::OutsideSource"),
-            *("Custom::PreparedPipeline", "Custom::PreparedSource", "Custom::ProtectedDatabase"),
-            *("Custom::QueriedSource", "Custom::S3AutoDeleteObjects", "Custom::Topics", "Custom::VpcRestrictDefaultSG"),
-        ),
-        (),
+    "Custom::PreparedSource": (
+        Fact("", "in place", "the preparation runs again; data that is there stays", "preparation.py"),
     ),
+    "Custom::QueriedSource": (
+        Fact(
+            "",
+            "in place",
+            "rights to read are given or looked for again; nothing else is touched there",
+            "preparation.py",
+        ),
+    ),
+    "Custom::Topics": (Fact("", "in place", "topics and what they hold stay", "topics.py"),),
+    # Any change is in place.
+    **dict.fromkeys((f"Custom::{name}" for name in _IN_PLACE.split()), ()),
 }
-# No schema in cfn-lint: a nested stack of an AWS application.
-WITHOUT_SCHEMA = frozenset({"AWS::Serverless::Application"})
 
 
 def effect_of(type_: str, path: Path, before: Any, after: Any) -> tuple[Effect, str]:
     """Return what a changed property does to a resource, and a note: UNKNOWN where no rule says it."""
-    for fact in (CUSTOM | FACTS).get(type_, ()):
-        if path[: len(fact.path)] == fact.path and fact.when(before, after):
+    for fact in (_TOKEN, *FACTS.get(type_, ())):
+        if f"{'.'.join(path)}.".startswith(fact.place and f"{fact.place}.") and fact.when(before, after):
             return fact.effect, fact.why
-    if type_ in CUSTOM or type_ in WITHOUT_SCHEMA:
-        return "in place", ""
     if type_ not in _types() or type_ == "AWS::CloudFormation::CustomResource":
-        return "in place", UNKNOWN
+        return "in place", "" if type_ in FACTS else UNKNOWN
     if _named(type_, path, "createOnlyProperties"):
         return "replaced", ""
     return "in place", MAYBE if _named(type_, path, "conditionalCreateOnlyProperties") else ""
@@ -165,42 +168,36 @@ def fixed_name(type_: str, properties: Mapping[str, Any]) -> str | None:
     """The name that a resource and its replacement share, so that both can't exist at once. None if AWS chooses it."""
     if type_ not in _types():
         return None
+    texts = {key: text for key, text in properties.items() if isinstance(text, str)}
     identifier = [path.removeprefix("/properties/") for path in schema(type_).get("primaryIdentifier", [])]
     # Some identifiers have several parts: a table's includes its catalog and database.
-    parts = [properties[key] for key in identifier if isinstance(properties.get(key), str)]
-    others = [properties[key] for key in _NAMES.get(type_, ()) if isinstance(properties.get(key), str)]
-    return "/".join(parts) or next(iter(others), None)
+    return "/".join(texts[key] for key in identifier if key in texts) or texts.get(_NAMES.get(type_, ""))
 
 
 # Names that must be unique without being the type's identifier.
 _NAMES = {
-    "AWS::MSK::Cluster": ("ClusterName",),
-    "AWS::MSK::Configuration": ("Name",),
-    "AWS::CloudWatch::Alarm": ("AlarmName",),
+    "AWS::MSK::Cluster": "ClusterName",
+    "AWS::MSK::Configuration": "Name",
+    "AWS::CloudWatch::Alarm": "AlarmName",
 }
 
 
-@functools.cache
 def schema(type_: str) -> dict[str, Any]:
     """The provider's schema of a type, from cfn-lint. Raises KeyError."""
-    path = files("cfnlint.data.schemas") / "resources" / f"{_types()[type_]}.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    return _data(f"resources/{_types()[type_]}.json")
+
+
+def _types() -> dict[str, str]:
+    return _data(f"providers/{REGION}.json")
 
 
 @functools.cache
-def _types() -> dict[str, str]:
-    found: dict[str, str] = json.loads(
-        (files("cfnlint.data.schemas") / "providers" / f"{REGION}.json").read_text(encoding="utf-8")
-    )
+def _data(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((files("cfnlint.data.schemas") / name).read_text(encoding="utf-8"))
     return found
 
 
 def _named(type_: str, path: Path, kind: str) -> bool:
     """Whether the schema lists the property, one above it or one within it among those of a kind."""
-    for text in schema(type_).get(kind, []):
-        fixed = tuple(text.removeprefix("/properties/").split("/"))
-        shared = min(len(fixed), len(path))
-        if fixed[:shared] == path[:shared]:
-            return True
-    return False
+    listed = (tuple(text.removeprefix("/properties/").split("/")) for text in schema(type_).get(kind, []))
+    return any(all(one == other for one, other in zip(each, path, strict=False)) for each in listed)

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from contract.errors import UserError
-from operate.changes.compare import touched
-from operate.changes.update_rules import EFFECTS, FACTS, MAYBE, UNKNOWN, effect_of, fixed_name, schema, too_many
 from operate.diff import changes_between, snapshots
 from operate.diff.assigned import assigned
+from operate.diff.changed import Changed, changed
+from operate.diff.effects import EFFECTS, FACTS, MAYBE, UNKNOWN, effect_of, fixed_name, schema, too_many
+from operate.diff.normal_form import normal_form
 from settings.load import load
 
 
@@ -22,9 +23,12 @@ def template(*, outputs: dict[str, Any] | None = None, **resources: Any) -> dict
     return {"Resources": resources, "Outputs": exported}
 
 
+def touched(before: dict[str, Any], after: dict[str, Any]) -> list[Changed]:
+    return changed(*({stack: normal_form(each) for stack, each in side.items()} for side in (before, after)))
+
+
 def effects(before: dict[str, Any], after: dict[str, Any]) -> dict[str, str]:
-    found = touched({"s": before}, {"s": after})
-    return {each.name: each.effect for each in found}
+    return {each.name: each.effect for each in touched({"s": before}, {"s": after})}
 
 
 def test_what_a_schema_calls_create_only_is_replaced_and_the_rest_changed_in_place() -> None:
@@ -34,6 +38,26 @@ def test_what_a_schema_calls_create_only_is_replaced_and_the_rest_changed_in_pla
     }
     assert effects(before, template(Group=resource("AWS::EC2::SecurityGroup", VpcId="a"))) == {"Group": "in place"}
     assert effects(before, before) == {}
+
+
+def test_a_note_is_said_whichever_property_it_is_of() -> None:
+    before, after = (
+        template(Machine=resource("AWS::EC2::Instance", SecurityGroupIds=[size], UserData=size)) for size in "ab"
+    )
+    assert [(each.effect, each.why) for each in touched({"s": before}, {"s": after})] == [
+        ("in place", "stopped and started")
+    ]
+
+
+def test_another_hash_in_a_name_is_one_that_goes_and_a_second_of_that_name_is_new() -> None:
+    before = template(Topic0123ABCD=resource("AWS::SNS::Topic", DisplayName="a"))
+    after = template(
+        Topic4567ABCD=resource("AWS::SNS::Topic", DisplayName="b"), Topic89ABCDEF=resource("AWS::SNS::Topic")
+    )
+    followed = ("gone", "another takes its place", 1)
+    for sides, other in (((before, after), "new"), ((after, before), "gone")):
+        found = touched(*({"s": side} for side in sides))
+        assert [(each.effect, each.why, len(each.changes)) for each in found] == [followed, (other, "", 0)]
 
 
 def test_a_replacement_under_the_same_name_is_refused() -> None:
@@ -121,12 +145,15 @@ VOLUME = "BrokerNodeGroupInfo StorageInfo EBSStorageInfo VolumeSize"
         ("AWS::MSK::Cluster", "NumberOfBrokerNodes", 4, 2, "refused"),
         ("AWS::MSK::Cluster", "NumberOfBrokerNodes", None, 2, "in place"),
         ("AWS::RDS::DBCluster", "EngineVersion", "16.11", "16.8", "refused"),
+        ("AWS::RDS::DBCluster", "EngineVersion", "16.11", None, "in place"),
+        ("AWS::RDS::DBCluster", "EngineVersion", {"Ref": "V2"}, {"Ref": "V1"}, "in place"),
         ("AWS::EMR::Cluster", "Instances CoreInstanceGroup InstanceCount", 2, 3, "in place"),
         ("AWS::EMR::Cluster", "Instances CoreInstanceGroup InstanceType", "a", "b", "replaced"),
         ("AWS::EMR::Cluster", "ReleaseLabel", "a", "b", "replaced"),
         ("Custom::Connector", "connectorConfiguration tasks.max", "1", "2", "in place"),
         ("Custom::Connector", "connectorName", "a", "b", "refused"),
         ("Custom::Plugin", "releases", [], ["a"], "replaced"),
+        ("Custom::Plugin", "ServiceToken", "a", "b", "refused"),
     ],
 )
 def test_each_fact_holds_in_its_direction(type_: str, path: str, before: Any, after: Any, effect: str) -> None:
@@ -161,7 +188,7 @@ def test_names_that_must_be_unique_are_known() -> None:
 def test_the_facts_are_of_properties_that_there_are_and_say_where_from() -> None:
     for type_, facts in FACTS.items():
         for fact in facts:
-            assert fact.path[0] in schema(type_)["properties"]
+            assert type_.startswith("Custom::") or fact.place.partition(".")[0] in schema(type_)["properties"]
             assert fact.source
             assert fact.effect in EFFECTS
 

@@ -1,1 +1,0 @@
-"""What CloudFormation does to each resource that a deployment changes."""
