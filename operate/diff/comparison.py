@@ -54,7 +54,7 @@ def compare(environment: str, base: str, before: Templates, after: Templates) ->
     both = [(stack, before.get(stack, NOTHING), after.get(stack, NOTHING)) for stack in sorted({*before, *after})]
     both = [sides for sides in both if sides[1] != sides[2]]
     wider, narrower = _of_both(rights, both)
-    opened, closed = _of_both(network, both)
+    opened, closed = network(before, after)
     asked = [line for sides in both for line in requests(*sides)]
     words = _Words(touched, before, after)
     refused, replaced = words.of("refused", words.refused), words.of("replaced", words.with_loss)

@@ -1,14 +1,14 @@
 """The source of every section of the page, and its names for resources: names that mean something to people."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from operate.review.findings import facts
 from operate.synth import Synthesis
 from settings.environment import Environment
+from stacks.gate.facts import Facts
 from stacks.gate.template import App, Subject
 
 # The hash at the end of CDK's logical ids; the ends of an L2 construct's path, which say nothing.
@@ -31,7 +31,7 @@ class Material:
     @cached_property
     def app(self) -> App:
         templates, protected = self.synthesis.templates, self.synthesis.protected
-        return App(facts=facts(self.environment), templates=templates, protected=protected)
+        return App(facts=Facts(settings=self.environment), templates=templates, protected=protected)
 
     def stack_name(self, stack: str) -> str:
         """Name a stack without the environment's prefix."""
@@ -90,19 +90,6 @@ class Material:
         """Why a right is accepted, by stack, holder and grant."""
         accepted = self.synthesis.accepted
         return {(each.stack, each.holder, grant): each.reason for each in accepted for grant in each.grants}
-
-
-def references(value: Any) -> Iterator[Any]:
-    """Every reference in a property, to its own stack or to another."""
-    match value:
-        case {"Ref": _} | {"Fn::GetAtt": _} | {"Fn::ImportValue": _}:
-            yield value
-        case Mapping():
-            for inner in value.values():
-                yield from references(inner)
-        case list():
-            for inner in value:
-                yield from references(inner)
 
 
 def unknown_shown(text: str) -> str:
