@@ -42,10 +42,9 @@ def kafka(material: Material) -> Iterator[str]:
         unclean = "no" if set_.get("unclean.leader.election.enable") == "false" else "even a"
         yield f"a write counts once {least} of {replicas} replicas have it; {unclean} replica that lags may lead"
         yield f"events of at most {_size(set_.get('message.max.bytes'))}"
-    topics = [
-        topic for each in material.app.resources("Custom::Topics") for topic in each.opened["Request"].get("topics", [])
-    ]
-    for words, names in grouped((_topic(topic), unknown_shown(str(topic["name"]))) for topic in topics).items():
+    requests = (each.opened["Request"].get("topics", []) for each in material.app.resources("Custom::Topics"))
+    found = grouped((_topic(each), unknown_shown(str(each["name"]))) for topics in requests for each in topics)
+    for words, names in found.items():
         yield f"{several(names, 'topics')}: {words}"
 
 

@@ -21,19 +21,15 @@ STATEFUL = frozenset(
 KEPT = frozenset({"Retain", "Snapshot", "RetainExceptOnCreate"})
 # The only images: those that AWS publishes for Amazon Linux.
 _IMAGES = "/aws/service/ami-amazon-linux-latest/"
-_DENIED = {
-    "Effect": "Deny",
-    "Action": "s3:*",
-    "Principal": {"AWS": "*"},
-    "Condition": {"Bool": {"aws:SecureTransport": "false"}},
-}
+_PLAIN = {"Bool": {"aws:SecureTransport": "false"}}
+_DENIED = {"Effect": "Deny", "Action": "s3:*", "Principal": {"AWS": "*"}, "Condition": _PLAIN}
 # Old versions of what queries answered: copies of the tables' rows.
 _RESULTS_DAYS = 1
 
 
 def data_survives(subject: Subject) -> Iterator[str]:
     """In production, data must outlive its stack and its replacement."""
-    if not subject.facts.production or not _holds_data(subject):
+    if not subject.facts.settings.production or not _holds_data(subject):
         return
     for policy in ("DeletionPolicy", "UpdateReplacePolicy"):
         if subject.resource.get(policy) not in KEPT:
@@ -64,7 +60,7 @@ def database_kept(subject: Subject) -> Iterator[str]:
         yield "isn't encrypted: StorageEncrypted must be true"
     # The custom resource protects it last (stacks/handlers/database_protection.py).
     protected = subject.get("DeletionProtection") is True or users(subject, "Custom::ProtectedDatabase")
-    if subject.facts.production and not protected:
+    if subject.facts.settings.production and not protected:
         yield "isn't protected against deletion, by DeletionProtection or by a Custom::ProtectedDatabase that names it"
 
 
@@ -113,7 +109,7 @@ def logs_kept(subject: Subject) -> Iterator[str]:
     """In production, people must have time to read logs."""
     days = subject.get("RetentionInDays")
     long = isinstance(days, int) and days >= production.LOG_DAYS
-    if subject.type == "AWS::Logs::LogGroup" and subject.facts.production and not long:
+    if subject.type == "AWS::Logs::LogGroup" and subject.facts.settings.production and not long:
         yield f"keeps its events for {days} days: production needs {production.LOG_DAYS} or more"
 
 

@@ -229,7 +229,7 @@ def guarded(app: App) -> Iterator[Problem]:
 def terminates_never(app: App) -> Iterator[Problem]:
     """In production, a stack must be protected against deletion."""
     for stack, protected in app.protected.items():
-        if app.facts.production and not protected:
+        if app.facts.settings.production and not protected:
             yield stack, "-", "isn't protected against its deletion: production's stacks must be"
 
 

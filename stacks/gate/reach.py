@@ -21,7 +21,7 @@ def _rules(subject: Subject, *, out: bool) -> list[Rule]:
 
 def no_open_ports(subject: Subject) -> Iterator[str]:
     """Only IPsec may be open to more than one organisation, even if its addresses are split across rules."""
-    own, found = ip_network(subject.facts.cidr), _rules(subject, out=False)
+    own, found = ip_network(subject.facts.settings.network.cidr), _rules(subject, out=False)
     for rule in found:
         if rule.range is None and isinstance(rule.peer, str):
             yield f"{rule.ports} is open to {rule.peer}: name a range that can be judged, or a group of this app"
@@ -42,10 +42,11 @@ def databases_for_groups(subject: Subject) -> Iterator[str]:
 
 def out_as_set(subject: Subject) -> Iterator[str]:
     """Rules on the way out lead to groups of this app, or to what the settings name: anything else is a way out."""
-    outside = [pipeline.database for pipeline in subject.facts.settings.pipelines if pipeline.database]
+    settings = subject.facts.settings
+    outside = [pipeline.database for pipeline in settings.pipelines if pipeline.database]
     theirs = {peer for each in outside for peer in (*each.cidrs, each.security_group)}
     for rule in _rules(subject, out=True):
-        if isinstance(rule.peer, str) and rule.peer not in {"0.0.0.0/0", subject.facts.cidr, *theirs}:
+        if isinstance(rule.peer, str) and rule.peer not in {"0.0.0.0/0", settings.network.cidr, *theirs}:
             yield f"leads out to {rule.peer}, which is neither a group of this app nor in the settings"
 
 

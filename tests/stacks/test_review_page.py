@@ -277,7 +277,7 @@ DURABILITY, TOLD, MAIL = "Kafka's durability", "Who is told", "AWS::SNS::Subscri
         (
             DATA,
             set_("processing", "AWS::EMR::SecurityConfiguration", DISKS, False),
-            "processing/EmrCluster: no encryption",
+            "processing/Emr/Cluster: no encryption",
         ),
         ("Looked up at the deployment", set_("vpn", "AWS::EC2::Instance", "ImageId", "ami-0123456789"), "nothing"),
         (DURABILITY, broker("min.insync.replicas", "1"), "a write counts once 1 of 3 replicas have it"),
