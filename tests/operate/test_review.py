@@ -73,8 +73,9 @@ def test_a_group_that_says_nothing_of_its_way_out_lets_everything_out() -> None:
     assert shown(read(out=[rule(443, CidrIp="0.0.0.0/0")]).ways_out) == [("Brokers", "the internet", "TCP 443", True)]
 
 
-def test_a_prefix_list_counts_as_outside_since_nobody_sees_what_is_in_it() -> None:
-    (way,) = read(rule(443, SourcePrefixListId="pl-12345678")).ways_in
+@pytest.mark.parametrize("peer", [{"SourcePrefixListId": "pl-12345678"}, {"CidrIp": {"Ref": "Anyone"}}, {}])
+def test_whom_no_template_shows_counts_as_outside(peer: dict[str, Any]) -> None:
+    (way,) = read(rule(443, **peer)).ways_in
     assert way.public
 
 

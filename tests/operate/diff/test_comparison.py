@@ -78,6 +78,12 @@ def test_a_port_that_opens_and_one_that_closes_are_told(of_prod: Templates) -> N
     assert lines(found, "Network wider") == []
 
 
+def test_a_rule_for_a_databases_port_changes_with_the_database(of_prod: Templates) -> None:
+    of_prod.properties("database", "AWS::RDS::DBCluster")["Port"] = 5433
+    [line] = lines(of_prod.compared(), "Network wider")
+    assert line == "database/<DatabaseAccess>: TCP 5433 in from <DatabaseRotationSingleUserSecurityGroup>"
+
+
 @pytest.mark.parametrize(
     ("address", "peer"), [("8.8.8.8/32", "all TCP out to 8.8.8.8/32"), (None, "everything out to everybody")]
 )
