@@ -70,8 +70,8 @@ def buckets_by_tls(subject: Subject) -> Iterator[str]:
     denied = [
         {written(each) for each in as_list(statement.get("Resource"))}
         for policy in (policies if subject.type == "AWS::S3::Bucket" else ())
-        for _, statement in (policy.statements if policy.target(policy.get("Bucket")) == subject.place else ())
-        if _DENIED.items() <= statement.items()
+        for statement in as_list(policy.get("PolicyDocument.Statement") or [])
+        if policy.target(policy.get("Bucket")) == subject.place and _DENIED.items() <= statement.items()
     ]
     if subject.type == "AWS::S3::Bucket" and not any({arn, f"{arn}/*"} <= each for each in denied):
         yield "takes requests without TLS: no policy denies all of them"
