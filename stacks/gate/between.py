@@ -115,8 +115,9 @@ def logs_kept(subject: Subject) -> Iterator[str]:
 
 def worn_once(subject: Subject) -> Iterator[str]:
     """Each function must have a role of its own: with another's it would have that one's rights."""
-    for other in subject.app.resources(subject.type) if subject.type == "AWS::Lambda::Function" else ():
-        if other.place != subject.place and other.target(other.get("Role")) == subject.target(subject.get("Role")):
+    role = subject.referred(subject.get("Role")) if subject.type == "AWS::Lambda::Function" else None
+    for other in users(role, subject.type) if role else []:
+        if other.place != subject.place:
             yield f"has the role of {other.id}: it must have one of its own"
 
 
