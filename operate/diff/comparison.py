@@ -83,12 +83,13 @@ def compare(environment: str, base: str, before: Templates, after: Templates) ->
 def _said(before: Templates, after: Templates) -> Iterator[tuple[str, str]]:
     """Yield all lines, each with its section's title."""
     touched = changed(before, after)
+    for way, found in zip(("wider", "narrower"), network(before, after), strict=True):
+        yield from ((f"Network {way}", line) for line in found)
     for stack in sorted({*before, *after}):
         old, new = before.get(stack, NOTHING), after.get(stack, NOTHING)
         if old != new:
-            for kind, subtracted in (("Rights", rights(stack, old, new)), ("Network", network(stack, old, new))):
-                for way, lines in zip(("wider", "narrower"), subtracted, strict=True):
-                    yield from ((f"{kind} {way}", line) for line in lines)
+            for way, lines in zip(("wider", "narrower"), rights(stack, old, new), strict=True):
+                yield from ((f"Rights {way}", line) for line in lines)
             yield from _of_template(stack, old, new, resources_differ=any(each.stack == stack for each in touched))
     for each in touched:
         yield from resources.said(each)

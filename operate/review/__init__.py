@@ -4,6 +4,6 @@ Each section of the page has a module, which reads its facts from the synthesize
 `render.py` writes them as HTML and Markdown, and as the terminal's short text.
 """
 
-from operate.review.findings import facts, find
+from operate.review.findings import find
 
-__all__ = ["facts", "find"]
+__all__ = ["find"]

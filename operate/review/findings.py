@@ -38,15 +38,10 @@ def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
     linter = _linter(environment.region)
     for stack in synthesis.templates:
         found += _cfn_lint(linter, synthesis, stack)
-    found += review(synthesis.templates, facts(environment), synthesis.accepted, synthesis.protected)
+    found += review(synthesis.templates, Facts(settings=environment), synthesis.accepted, synthesis.protected)
     found += _budget(synthesis.app(environment))
     found += _placeholders(environment)
     return sorted(found, key=lambda finding: (finding.level, finding.stack, finding.rule, finding.resource))
-
-
-def facts(environment: Environment) -> Facts:
-    """The facts that the rules judge templates by."""
-    return Facts(settings=environment)
 
 
 def _budget(app: App) -> Iterator[Finding]:

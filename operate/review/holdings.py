@@ -1,10 +1,11 @@
 """Resources that hold data: their encryption, retention and backups, and what a deletion does."""
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from operate.review.material import Material
 from operate.review.rows import Section, Table, count, grouped, several
+from stacks.gate.network import users
 from stacks.gate.template import Subject
 
 AUTO_DELETE = "Custom::S3AutoDeleteObjects"
@@ -55,9 +56,8 @@ def fates(subject: Subject) -> tuple[str, str]:
     unsaid = SNAPSHOT if subject.type == "AWS::RDS::DBCluster" else DELETED
     on_delete = _POLICIES.get(str(subject.resource.get("DeletionPolicy")), unsaid)
     if subject.type == "AWS::S3::Bucket" and on_delete == DELETED:
-        emptied = [each.target(each.get("BucketName")) for each in subject.app.resources(AUTO_DELETE)]
         left = "deleted if it is empty, else the deletion fails"
-        on_delete = "deleted, emptied before" if (subject.stack, subject.id) in emptied else left
+        on_delete = "deleted, emptied before" if users(subject, AUTO_DELETE) else left
     return on_delete, _POLICIES.get(str(subject.resource.get("UpdateReplacePolicy")), DELETED)
 
 
@@ -103,32 +103,27 @@ def _database(_material: Material, subject: Subject) -> Words:
     )
 
 
-def _brokers(_material: Material, subject: Subject) -> Words:
-    transit = subject.get("EncryptionInfo.EncryptionInTransit.ClientBroker") or "TLS"
-    return (
-        f"Kafka brokers (MSK, Kafka {subject.get('KafkaVersion')})",
-        f"{_key_of(subject, 'EncryptionInfo.EncryptionAtRest', 'MSK')}; on the way: {transit}",
-        "each topic's own: the topics are in section 6",
-        "none: the replicas, and what has landed in S3",
-    )
-
-
-def _key(material: Material, subject: Subject) -> Words:
-    rotated = "rotated every year" if subject.get("EnableKeyRotation") else "never rotated"
-    kept = "while it is there: what it has encrypted can't be read without it"
-    return f"KMS key: {material.title(subject)}", rotated, kept, "none"
-
-
 def _disk(_material: Material, subject: Subject) -> Words:
-    disks = subject.get("BlockDeviceMappings") or []
-    encrypted = bool(disks) and all(disk.get("Ebs", {}).get("Encrypted") is True for disk in disks)
+    disks = subject.get("BlockDeviceMappings") or [{}]
+    encrypted = all(disk.get("Ebs", {}).get("Encrypted") is True for disk in disks)
     key = "AWS's key for EBS" if encrypted else "none"
     return "the disk of an instance", key, "while the instance is there", "none"
 
 
+def encryption_of_emr(cluster: Subject) -> Mapping[str, Any]:
+    security = cluster.referred(cluster.get("SecurityConfiguration"))
+    return (security.get("SecurityConfiguration.EncryptionConfiguration") if security else None) or {}
+
+
 DESCRIPTIONS: dict[str, Callable[[Material, Subject], Words]] = {
     "AWS::RDS::DBCluster": _database,
-    "AWS::MSK::Cluster": _brokers,
+    "AWS::MSK::Cluster": lambda _, subject: (
+        f"Kafka brokers (MSK, Kafka {subject.get('KafkaVersion')})",
+        f"{_key_of(subject, 'EncryptionInfo.EncryptionAtRest', 'MSK')}; on the way: "
+        f"{subject.get('EncryptionInfo.EncryptionInTransit.ClientBroker') or 'TLS'}",
+        "each topic's own: the topics are in section 6",
+        "none: the replicas, and what has landed in S3",
+    ),
     "AWS::S3::Bucket": _bucket,
     "AWS::Glue::Database": lambda _, subject: (
         f"Glue database {subject.get('DatabaseInput.Name')}: the tables' names and columns",
@@ -138,12 +133,17 @@ DESCRIPTIONS: dict[str, Callable[[Material, Subject], Words]] = {
     ),
     "AWS::EMR::Cluster": lambda _, subject: (
         "EMR's nodes: disks of a running job",
-        "a KMS key of the template's" if subject.get("SecurityConfiguration") else "none",
+        "a KMS key of the template's" if encryption_of_emr(subject).get("EnableAtRestEncryption") is True else "none",
         "while the cluster runs",
         "none: the tables are in S3",
     ),
     "AWS::EC2::Instance": _disk,
-    "AWS::KMS::Key": _key,
+    "AWS::KMS::Key": lambda material, subject: (
+        f"KMS key: {material.title(subject)}",
+        "rotated every year" if subject.get("EnableKeyRotation") else "never rotated",
+        "while it is there: what it has encrypted can't be read without it",
+        "none",
+    ),
 }
 
 

@@ -1,14 +1,14 @@
 """The source of every section of the page, and its names for resources: names that mean something to people."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from operate.synth import Synthesis
 from settings.environment import Environment
-from stacks.gate.template import App, Subject, nodes
+from stacks.gate.template import App, Subject
 
 # The hash at the end of CDK's logical ids; the ends of an L2 construct's path, which say nothing.
 _HASH = re.compile(r"[0-9A-F]{8}(?:[0-9a-f]{16,32})?$")
@@ -88,12 +88,6 @@ class Material:
         """Why a right is accepted, by stack, holder and grant."""
         accepted = self.synthesis.accepted
         return {(each.stack, each.holder, grant): each.reason for each in accepted for grant in each.grants}
-
-
-def references(value: Any) -> Iterator[Any]:
-    """Every reference in a property, to its own stack or to another."""
-    kinds = {"Ref", "Fn::GetAtt", "Fn::ImportValue"}
-    return (inner for _, inner in nodes(value) if isinstance(inner, Mapping) and kinds & inner.keys())
 
 
 def unknown_shown(text: str) -> str:

@@ -6,27 +6,23 @@ The drawing is in Graphviz's language, as SVG from Graphviz in WebAssembly, and 
 import json
 import re
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Network, ip_network
+from ipaddress import IPv4Network
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 from operate.errors import OperateError
-from operate.review.material import Material, references
+from operate.review.material import Material
 from operate.review.rows import Drawing, Section, Table, count, grouped, unique
 from settings.addresses import is_private, is_within
-from stacks.gate.template import Subject, plain_text
+from stacks.gate.network import EVERYBODY, GROUP, Rule, rules, users
+from stacks.gate.template import Place, Subject
 from stacks.node import NODE
 
-GROUP = "AWS::EC2::SecurityGroup"
 INTERNET = "the internet"
-EVERYTHING = "everything"
 # Construct id of the bastion's group in stacks/network.py.
 BASTION = "VpnAccess"
-# CDK's rule for "nothing": a security group without any rule would allow all egress.
-_NOTHING = "255.255.255.255/32"
-_EVERYONE = frozenset({"0.0.0.0/0", "::/0"})
 ROOT = Path(__file__).resolve().parents[2]
 GRAPHVIZ = ROOT / "node_modules" / "@viz-js" / "viz" / "dist" / "viz.cjs"
 # Above this many, a group's members are shown as a number: the table below the drawing lists them all.
@@ -36,13 +32,18 @@ const text = require("node:fs").readFileSync(0, "utf8");
 require(process.argv[1]).instance().then((viz) => process.stdout.write(viz.renderString(text, {format: "svg"})));
 """
 _SECONDS = 60
-Kind = Literal["Ingress", "Egress"]
+_GRAPH = """digraph "who reaches whom" {
+rankdir=LR; bgcolor=transparent; nodesep=0.25; ranksep=1.1;
+node [shape=box style=rounded fontname="Arial" fontsize=12 margin="0.28,0.08"];
+edge [fontname="Arial" fontsize=11 arrowsize=0.7];"""
+CAPTION = "Thick and marked: from outside of private networks. Dashed: what gets out."
+_ARROWS = {"open": "==>", "way": "-->", "out": "-.->"}
 
 
 class Way(NamedTuple):
     """Source, target and ports, as the rules' descriptions explain; groups by name, addresses as ranges.
 
-    `public`: one of its ends isn't private.
+    `public`: one of its ends isn't private. `vpn`: users of the VPN have it.
     """
 
     source: str
@@ -50,6 +51,7 @@ class Way(NamedTuple):
     ports: tuple[str, ...]
     why: tuple[str, ...]
     public: bool
+    vpn: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,118 +64,77 @@ class Network:
 
 
 def network(material: Material) -> Network:
-    into, out = (_merged(_ways(material, kind)) for kind in ("Ingress", "Egress"))
+    into, out = _ways(material, out=False), _ways(material, out=True)
     answered = {way[:2] for way in into}
-    return Network(
-        groups=dict(_groups(material)), ways_in=into, ways_out=tuple(way for way in out if way[:2] not in answered)
-    )
+    groups = {}
+    for each in material.app.resources(GROUP):
+        worn = [user for user in users(each) if not user.type.startswith(GROUP)]
+        groups[_group(material, each)] = unique(sorted(map(material.name, worn)))
+    return Network(groups=groups, ways_in=into, ways_out=tuple(way for way in out if way[:2] not in answered))
 
 
-def _groups(material: Material) -> Iterator[tuple[str, tuple[str, ...]]]:
-    worn = grouped(
-        (place, material.name(subject))
-        for subject in material.app.subjects
-        if not subject.type.startswith(GROUP)
-        for place in {subject.target(value) for value in references(subject.properties)}
-    )
-    for subject in material.app.resources(GROUP):
-        yield _group(material, subject), unique(sorted(worn.get((subject.stack, subject.id), [])))
+def _ways(material: Material, *, out: bool) -> tuple[Way, ...]:
+    """Collect the rules of one direction by their ends, those from or to outside of private networks first."""
+    vpc = IPv4Network(material.environment.network.cidr)
+    # The VPN's users have its group, and addresses of the VPC.
+    vpn = {each.place for each in material.app.resources(GROUP) if each.id.startswith(BASTION)}
+    found = grouped((_ends(material, rule), rule) for rule in rules(material.app) if rule.out == out)
+    ways = [
+        Way(
+            *ends,
+            ports=unique(sorted(rule.ports for rule in same)),
+            # CDK writes a placeholder where a port is another resource's.
+            why=unique(rule.why for rule in same if rule.why and "{IndirectPort}" not in rule.why),
+            public=any(_is_public(rule, vpc) for rule in same),
+            vpn=any(
+                rule.group in vpn if out else rule.peer in vpn or (rule.range and rule.range.overlaps(vpc))
+                for rule in same
+            ),
+        )
+        for ends, same in found.items()
+    ]
+    return tuple(sorted(ways, key=lambda way: (not way.public, way.source, way.target)))
+
+
+def _ends(material: Material, rule: Rule) -> tuple[str, str]:
+    group, peer = (_end(material, rule.group[0], end) for end in (rule.group, rule.peer))
+    return (group, peer) if rule.out else (peer, group)
+
+
+def _end(material: Material, stack: str, end: Place | str) -> str:
+    """Name one end of a rule: a group, addresses, or what the template says."""
+    if isinstance(end, tuple):
+        return _group(material, material.app.at(*end))
+    if end == material.environment.network.cidr:
+        return f"the VPC ({end})"
+    return INTERNET if end in EVERYBODY else material.readable(stack, end)
 
 
 def _group(material: Material, subject: Subject) -> str:
     """Name a group; two may have one description."""
-    title = material.title(subject)
+    title = material.title(subject) if subject.type == GROUP else material.name(subject)
     same = [each for each in material.app.resources(GROUP) if material.title(each) == title]
-    return title if len(same) == 1 else f"{title} ({material.name(subject)})"
+    return title if len(same) <= 1 else f"{title} ({material.name(subject)})"
 
 
-def _ways(material: Material, kind: Kind) -> Iterator[Way]:
-    apart = list(material.app.resources(f"{GROUP}{kind}"))
-    judged = {each.target(each.get("GroupId")) for each in apart}
-    for subject in material.app.resources(GROUP):
-        rules = subject.get(f"SecurityGroup{kind}") or []
-        if kind == "Egress" and not rules and (subject.stack, subject.id) not in judged:
-            rules = [{"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"}]
-        for rule in rules:
-            yield from _way(material, kind, subject, _group(material, subject), rule)
-    for subject in apart:
-        group, _ = _peer(material, subject, subject.get("GroupId"))
-        yield from _way(material, kind, subject, group, subject.properties)
-
-
-def _way(material: Material, kind: Kind, subject: Subject, group: str, rule: Mapping[str, Any]) -> Iterator[Way]:
-    other = "Source" if kind == "Ingress" else "Destination"
-    keys = ("CidrIp", "CidrIpv6", f"{other}PrefixListId", f"{other}SecurityGroupId", f"{other}SecurityGroupName")
-    value = next((rule[key] for key in keys if rule.get(key)), None)
-    if value == _NOTHING:
-        return
-    peer, public = _peer(material, subject, value)
-    why = str(rule.get("Description", ""))
-    said = (why,) if why and "{IndirectPort}" not in why else ()
-    ends = (peer, group) if kind == "Ingress" else (group, peer)
-    # Nobody sees what is in a prefix list, or who comes by a rule without a source.
-    yield Way(*ends, (_ports(subject, rule),), said, public or value == rule.get(f"{other}PrefixListId"))
-
-
-def _peer(material: Material, subject: Subject, value: Any) -> tuple[str, bool]:
-    """Return the name of a rule's other end, and whether it is a range that isn't private."""
-    if found := subject.referred(value):
-        return (_group(material, found) if found.type == GROUP else material.name(found)), False
-    text, vpc = plain_text(value), ip_network(material.environment.network.cidr)
-    try:
-        cidr = ip_network(text, strict=False)
-    except ValueError:
-        return material.readable(subject.stack, text), False
-    name = f"the VPC ({cidr})" if cidr == vpc else INTERNET if text in _EVERYONE else text
-    return name, not is_private(cidr) and not is_within(cidr, vpc)
-
-
-def _ports(subject: Subject, rule: Mapping[str, Any]) -> str:
-    protocol = str(rule["IpProtocol"])
-    if protocol == "-1":
-        return EVERYTHING
-    first, last = (_port(subject, rule.get(key, -1)) for key in ("FromPort", "ToPort"))
-    if (first, last) in (("0", "65535"), ("-1", "-1")):
-        return f"{protocol.upper()}, all"
-    return f"{protocol.upper()} {first if first == last else f'{first}-{last}'}"
-
-
-def _port(subject: Subject, value: Any) -> str:
-    """Read a port that may be another resource's attribute, such as a database's."""
-    found = subject.referred(value)
-    return str(value) if found is None else str(found.get("Port") or "its own")
-
-
-def _merged(ways: Iterable[Way]) -> tuple[Way, ...]:
-    found = grouped((way[:2], way) for way in ways)
-    merged = [
-        Way(
-            *ends,
-            ports=unique(sorted(port for way in same for port in way.ports)),
-            why=unique(text for way in same for text in way.why),
-            public=any(way.public for way in same),
-        )
-        for ends, same in found.items()
-    ]
-    return tuple(sorted(merged, key=lambda way: (not way.public, way.source, way.target)))
+def _is_public(rule: Rule, vpc: IPv4Network) -> bool:
+    """Whether the peer is, or may be, outside of private networks: nobody sees what is in a prefix list."""
+    if isinstance(rule.peer, tuple) or rule.peer.startswith("sg-"):
+        return False
+    return rule.range is None or not (is_private(rule.range) or is_within(rule.range, vpc))
 
 
 def section(material: Material, found: Network) -> Section:
-    """Draw it, say who the VPN's users are, and list what they reach: their traffic has the bastion's group."""
-    bastion = {_group(material, each) for each in material.app.resources(GROUP) if each.id.startswith(BASTION)}
-    vpc, vpn = IPv4Network(material.environment.network.cidr), material.environment.vpn
-    users, homes = (", ".join(texts) or "nobody" for texts in (vpn.users, map(_documented, vpn.client_cidrs)))
-    drawn = graphviz(found), mermaid(found)
-    ways = [
-        (*way[:4], "yes" if way.public else "no", "yes" if way.source in bastion or _holds(way.source, vpc) else "no")
-        for way in (*found.ways_in, *found.ways_out)
-    ]
+    """Draw it, say who the VPN's users are, and list what they reach."""
+    vpn = material.environment.vpn
+    people, homes = (", ".join(texts) or "nobody" for texts in (vpn.users, vpn.client_cidrs))
+    ways = [(*way[:4], *("yes" if each else "no" for each in way[4:])) for way in (*found.ways_in, *found.ways_out)]
     groups = [(name, members or "nothing by itself") for name, members in found.groups.items()]
     return Section(
         title="Who reaches whom",
         shown=(
-            Drawing("Thick and marked: from outside of private networks. Dashed: what gets out.", *drawn),
-            f"VPN users: {users}. They come from {homes}. The VPN gives an address, no login: databases and brokers "
+            Drawing(CAPTION, graphviz(found), mermaid(found)),
+            f"VPN users: {people}. They come from {homes}. The VPN gives an address, no login: databases and brokers "
             "ask for their own.",
         ),
         fold=f"{count(len(found.ways_in), 'way')} in, {len(found.ways_out)} out, which of them VPN users have, and "
@@ -189,36 +150,28 @@ def section(material: Material, found: Network) -> Section:
     )
 
 
-def _holds(source: str, vpc: IPv4Network) -> bool:
-    if source == INTERNET:
-        return True
-    try:
-        return IPv4Network(source.removeprefix("the VPC (").removesuffix(")")).overlaps(vpc)
-    except ValueError:
-        return False
-
-
-def _documented(cidr: str) -> str:
-    # RFC 5737: Python counts as private what is reserved, too.
-    nobodys = ip_network(cidr).is_private and not is_private(ip_network(cidr))
-    return f"{cidr} (for documentation: nobody has it, name your own)" if nobodys else cidr
+def _drawn(network: Network) -> tuple[list[tuple[str, list[str], str]], list[tuple[str, str, tuple[str, ...], str]]]:
+    """Return what is drawn, with an id, lines and its kind; and the arrows: their ends' ids, lines and style."""
+    ways = [(way, "open" if way.public else "way") for way in network.ways_in]
+    ways += [(way, "out") for way in network.ways_out]
+    ids = {name: f"n{number}" for number, name in enumerate(unique(name for way, _ in ways for name in way[:2]))}
+    boxes = []
+    for name, id_ in ids.items():
+        members = network.groups.get(name, ())
+        more = [f"· and {len(members) - MEMBERS} more"] if len(members) > MEMBERS else []
+        lines = [name, *(f"· {member}" for member in members[:MEMBERS]), *more]
+        boxes.append((id_, lines, "group" if name in network.groups else "outside"))
+    return boxes, [(ids[way.source], ids[way.target], way.ports, style) for way, style in ways]
 
 
 def graphviz(network: Network) -> str:
     """Write the drawing in Graphviz's language; the page sets the colors, by class."""
-    lines = [
-        'digraph "who reaches whom" {',
-        'rankdir=LR; bgcolor=transparent; nodesep=0.25; ranksep=1.1; node [shape=box style=rounded fontname="Arial" '
-        'fontsize=12 margin="0.28,0.08"]; edge [fontname="Arial" fontsize=11 arrowsize=0.7];',
-    ]
-    ids = _ids(network)
-    for name, id_ in ids.items():
-        kind = "group" if name in network.groups else "outside"
-        lines.append(f'{id_} [label={_quoted(_label(network, name))} class="{kind}"];')
-    for way, style in _drawn(network):
-        ends, dashes = f"{ids[way.source]} -> {ids[way.target]}", " style=dashed" if style == "out" else ""
-        lines.append(f'{ends} [label={_quoted(way.ports)} class="{style}"{dashes}];')
-    return "\n".join([*lines, "}"])
+    boxes, arrows = _drawn(network)
+    lines = [f'{id_} [label={_quoted(label)} class="{kind}"];' for id_, label, kind in boxes]
+    for source, target, label, style in arrows:
+        dashes = " style=dashed" if style == "out" else ""
+        lines.append(f'{source} -> {target} [label={_quoted(label)} class="{style}"{dashes}];')
+    return "\n".join([_GRAPH, *lines, "}"])
 
 
 def svg(dot: str) -> str:
@@ -237,28 +190,10 @@ def svg(dot: str) -> str:
 
 def mermaid(network: Network) -> str:
     """Write the drawing in Mermaid's language, which GitHub and GitLab draw in Markdown."""
-    ids = _ids(network)
-    lines = [f'  {id_}["{_plain(_label(network, name))}"]' for name, id_ in ids.items()]
-    for way, style in _drawn(network):
-        arrow = {"out": "-.->", "open": "==>"}.get(style, "-->")
-        lines.append(f'  {ids[way.source]} {arrow}|"{_plain(way.ports)}"| {ids[way.target]}')
+    boxes, arrows = _drawn(network)
+    lines = [f'  {id_}["{_plain(label)}"]' for id_, label, _ in boxes]
+    lines += [f'  {source} {_ARROWS[style]}|"{_plain(label)}"| {target}' for source, target, label, style in arrows]
     return "\n".join(["flowchart LR", *lines])
-
-
-def _drawn(network: Network) -> Iterator[tuple[Way, str]]:
-    yield from ((way, "open" if way.public else "way") for way in network.ways_in)
-    yield from ((way, "out") for way in network.ways_out)
-
-
-def _ids(network: Network) -> dict[str, str]:
-    names = unique(name for way, _ in _drawn(network) for name in way[:2])
-    return {name: f"n{number}" for number, name in enumerate(names)}
-
-
-def _label(network: Network, name: str) -> list[str]:
-    members = network.groups.get(name, ())
-    more = [f"· and {len(members) - MEMBERS} more"] if len(members) > MEMBERS else []
-    return [name, *(f"· {member}" for member in members[:MEMBERS]), *more]
 
 
 def _quoted(lines: Iterable[str]) -> str:

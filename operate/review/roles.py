@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
-from operate.review.material import Material, references
+from operate.review.material import Material
 from operate.review.rows import Cell, Section, Table, count, grouped, siblings, unique
 from operate.review.words import condition_in_words, in_words
 from stacks.gate.rights import Grant, grants, holders, is_wide, principals
-from stacks.gate.template import Subject, as_list, written
+from stacks.gate.template import Subject, as_list, references, written
 
 # All that CDK's provider framework needs: to call our functions, and to wait for them.
 FRAMEWORK = frozenset({"lambda:InvokeFunction", "lambda:GetFunction", "states:StartExecution"})

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from operate.review.material import Material, references
+from operate.review.material import Material
 from operate.review.roles import Right, Rights
 from operate.review.rows import Cell, Section, Table, siblings
-from stacks.gate.template import Subject, written
+from stacks.gate.template import Subject, references, written
 
 READING = "secretsmanager:getsecretvalue"
 SECRET, ROTATION = "AWS::SecretsManager::Secret", "AWS::SecretsManager::RotationSchedule"

@@ -3,10 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from operate.review.material import Material, references, unknown_shown
+from operate.review.holdings import encryption_of_emr
+from operate.review.material import Material, unknown_shown
 from operate.review.rows import Section, Table, count, grouped, several
 from operate.review.secrets import ROTATION, secret_of
+from stacks.gate.expected import topics_told
 from stacks.gate.manifests import EVERYTHING
+from stacks.gate.network import users
 from stacks.gate.template import Subject, as_list, plain_text, strings, written
 from stacks.gate.trust import by_partition
 
@@ -39,10 +42,9 @@ def kafka(material: Material) -> Iterator[str]:
         unclean = "no" if set_.get("unclean.leader.election.enable") == "false" else "even a"
         yield f"a write counts once {least} of {replicas} replicas have it; {unclean} replica that lags may lead"
         yield f"events of at most {_size(set_.get('message.max.bytes'))}"
-    topics = [
-        topic for each in material.app.resources("Custom::Topics") for topic in each.opened["Request"].get("topics", [])
-    ]
-    for words, names in grouped((_topic(topic), unknown_shown(str(topic["name"]))) for topic in topics).items():
+    requests = (each.opened["Request"].get("topics", []) for each in material.app.resources("Custom::Topics"))
+    found = grouped((_topic(each), unknown_shown(str(each["name"]))) for topics in requests for each in topics)
+    for words, names in found.items():
         yield f"{several(names, 'topics')}: {words}"
 
 
@@ -71,10 +73,8 @@ def emr(material: Material) -> Iterator[str]:
         found = [(cluster.referred(each), each) for each in subnets]
         zones = sorted({written(subnet.get("AvailabilityZone") if subnet else each) for subnet, each in found})
         yield f"in {', '.join(zones)}" + (" alone: if that zone fails, the job waits" if len(zones) == 1 else "")
-        security = cluster.referred(cluster.get("SecurityConfiguration"))
-        encryption = security.get("SecurityConfiguration.EncryptionConfiguration") if security else None
         for key, what in _ENCRYPTED.items():
-            yield f"{what}: {'encrypted' if (encryption or {}).get(key) is True else 'not encrypted'}"
+            yield f"{what}: {'encrypted' if encryption_of_emr(cluster).get(key) is True else 'not encrypted'}"
 
 
 def protection(material: Material) -> Iterator[str]:
@@ -87,28 +87,26 @@ def protection(material: Material) -> Iterator[str]:
 
 def alarms(material: Material) -> Iterator[str]:
     """Say who is told, of how much, and which of the parts that can fail no alarm and no event watches."""
-    telling = {kind: list(_telling(material, kind)) for kind in (ALARM, EVENT, BUDGET)}
+    kinds = {ALARM: "alarm", EVENT: "event", BUDGET: "budget"}
+    telling = {kind: list(_telling(material, kind)) for kind in kinds}
     for topic in material.app.resources("AWS::SNS::Topic"):
-        all_ = material.app.resources("AWS::SNS::Subscription")
-        told = [written(each.get("Endpoint")) for each in all_ if each.referred(each.get("TopicArn")) == topic]
-        sums = [sum(topic in topics for _, topics in found) for found in telling.values()]
-        counts = [count(number, what) for number, what in zip(sums, ("alarm", "event", "budget"), strict=True)]
+        told = [written(each.get("Endpoint")) for each in users(topic, "AWS::SNS::Subscription")]
+        counts = [count(sum(topic in topics for _, topics in telling[kind]), what) for kind, what in kinds.items()]
         yield f"{', '.join(told) or 'nobody'}: {', '.join(counts)}"
     if silent := [material.name(each) for each, topics in telling[ALARM] if not topics]:
         yield f"{several(silent, 'alarms')}: tells nobody"
     heard = [each for found in telling.values() for each, topics in found if topics]
     said = {text for each in heard for _, text in strings(dict(each.properties))}
-    there = {each.type for each in material.app.subjects}
-    parts = [(type_, what, by.format(prefix=material.environment.prefix)) for type_, (what, by) in _TELLS.items()]
-    unwatched = [what for type_, what, by in parts if type_ in there and by not in said]
+    there, prefix = {each.type for each in material.app.subjects}, material.environment.prefix
+    parts = [(what, by.format(prefix=prefix)) for type_, (what, by) in _TELLS.items() if type_ in there]
+    unwatched = [what for what, by in parts if by not in said]
     yield f"not watched: {', '.join(unwatched) or 'nothing that runs'}"
 
 
 def _telling(material: Material, kind: str) -> Iterator[tuple[Subject, list[Subject]]]:
     """Yield what tells something, with the topics that it does so to: none while an alarm's actions are off."""
     for each in material.app.resources(kind):
-        values = each.get("AlarmActions") if kind == ALARM else dict(each.properties)
-        found = [topic for value in references(values) if (topic := each.referred(value)) and "::SNS::" in topic.type]
+        found = topics_told(each)
         off = each.get("ActionsEnabled") is False or each.get("State") == "DISABLED"
         if kind == ALARM or found:
             yield each, [] if off else found
@@ -119,8 +117,7 @@ def foreign(material: Material) -> Iterator[str]:
     for each in material.app.resources("AWS::Serverless::Application", "AWS::CloudFormation::Stack"):
         location = each.get("Location") or {"TemplateURL": each.get("TemplateURL")}
         what = " ".join(by_partition(each, value).rpartition("/")[2] for value in location.values())
-        mine = [one for one in material.app.resources(ROTATION) if one.referred(one.get("RotationLambdaARN")) == each]
-        changed = ", ".join(material.name(secret) for one in mine if (secret := secret_of(one)))
+        changed = ", ".join(material.name(secret) for one in users(each, ROTATION) if (secret := secret_of(one)))
         does = f", which changes {changed}" if changed else ""
         yield f"{material.name(each)} is {what}{does}: no template shows its code and rights"
 
@@ -155,16 +152,12 @@ def _members(material: Material) -> Iterator[str]:
 
 def _acts(material: Material) -> Iterator[str]:
     """The roles that pods have through Pod Identity, which IAM's policies don't show."""
-    for each in material.app.resources("AWS::EKS::PodIdentityAssociation"):
-        yield _acting(material, each, each.properties, written(each.get("Namespace")))
-    for addon in material.app.resources("AWS::EKS::Addon"):
-        for one in addon.get("PodIdentityAssociations") or []:
-            yield _acting(material, addon, one, f"the add-on {written(addon.get('AddonName'))}")
-
-
-def _acting(material: Material, subject: Subject, association: Mapping[str, Any], where: str) -> str:
-    role = material.readable(subject.stack, written(association["RoleArn"]))
-    return f"{role}: the service account {written(association['ServiceAccount'])} of {where}"
+    for each in material.app.resources("AWS::EKS::PodIdentityAssociation", "AWS::EKS::Addon"):
+        name = each.get("AddonName")
+        where = f"the add-on {written(name)}" if name else written(each.get("Namespace"))
+        for one in each.get("PodIdentityAssociations") or ([] if name else [each.properties]):
+            role = material.readable(each.stack, written(one["RoleArn"]))
+            yield f"{role}: the service account {written(one['ServiceAccount'])} of {where}"
 
 
 def _runs(material: Material) -> Iterator[str]:

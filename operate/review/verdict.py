@@ -63,6 +63,7 @@ def verdict(
     facts = tuple(_facts(material, findings))
     compared = tuple([f"{NOT_COMPARED} with what was reviewed"] if changes is None else changes or ["nothing"])
     colour, words = _headline(facts, compared=not any(each.startswith(NOT_COMPARED) for each in compared))
+    gone = [each for each in holdings if each.on_delete != KEPT]
     rows: tuple[tuple[str, Sequence[str]], ...] = (
         ("Changes", compared),
         ("Open to the internet", _open(network)),
@@ -70,7 +71,7 @@ def verdict(
         ("Made for people", [f"{name}: {what}" for name, what, _ in peoples(holders)]),
         ("Wildcards in rights", wildcards(holders)),
         ("Kept on delete", [each.name for each in holdings if each.on_delete == KEPT]),
-        ("Deleted", [_deleted(each) for each in holdings if each.on_delete != KEPT]),
+        ("Deleted", [f"{each.name} ({each.on_delete})".removesuffix(" (deleted)") for each in gone]),
         ("Without encryption or a retention", [f"{each.name}: {each.missing}" for each in holdings if each.missing]),
         *answers(material),
         ("Looked up at the deployment", _looked_up(material)),
@@ -124,10 +125,6 @@ def _open(network: Network) -> list[str]:
 def _out(network: Network) -> list[str]:
     found = grouped((", ".join(way.ports), way.source) for way in network.ways_out if way.public)
     return [f"{ports}: {', '.join(sources)}" for ports, sources in sorted(found.items())]
-
-
-def _deleted(holding: Holding) -> str:
-    return holding.name if holding.on_delete == "deleted" else f"{holding.name} ({holding.on_delete})"
 
 
 def _looked_up(material: Material) -> list[str]:

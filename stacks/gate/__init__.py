@@ -37,8 +37,6 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("no-open-ports", reach.no_open_ports),
     ("no-open-ports", reach.out_as_set),
     ("private-network", reach.private_stays_private),
-    ("private-network", reach.routes_as_designed),
-    ("private-network", reach.public_addresses),
     ("data-closed", reach.databases_for_groups),
     ("data-closed", between.buckets_by_tls),
     ("data-survives", between.database_kept),

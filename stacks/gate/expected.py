@@ -16,9 +16,10 @@ from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, TableSizes
 from settings.rules.placeholders import refused
 from spark_jobs.options.submit import YarnSubmission, yarn_command
+from stacks.gate.network import users
 from stacks.gate.properties import shown
 from stacks.gate.secrets import REFERENCE
-from stacks.gate.template import App, Subject, decoded, written
+from stacks.gate.template import App, Subject, decoded
 from stacks.monitoring.watched import watched, watches
 from stacks.monitoring.watches import EVENTS
 
@@ -53,6 +54,7 @@ def counted(app: App) -> Iterator[Problem]:
         "AWS::Budgets::Budget": ("monitoring", 1),
         "AWS::SNS::Subscription": ("monitoring", 1),
         "AWS::EC2::FlowLog": ("network", 1),
+        "AWS::EC2::VPC": ("network", 1),
         "Custom::GuardedDeployment": ("guard", 1),
         "AWS::Events::Rule": ("monitoring", len(EVENTS) + (1 if streamed else 0)),
         "Custom::Topics": ("connectors", streamed),
@@ -197,19 +199,19 @@ def scripts_ours(app: App) -> Iterator[Problem]:
 
 def told(app: App) -> Iterator[Problem]:
     """Each topic that an alarm, an event or a budget tells must have a subscription."""
-    read = {each.target(each.get("TopicArn")) for each in app.resources("AWS::SNS::Subscription")}
     for subject in app.resources("AWS::CloudWatch::Alarm", "AWS::Events::Rule", "AWS::Budgets::Budget"):
-        for address in _addresses(subject):
-            topic = subject.referred(address)
-            if topic is not None and topic.type == "AWS::SNS::Topic" and (topic.stack, topic.id) not in read:
-                yield subject.stack, subject.id, f"tells {written(address)}, to which nobody has subscribed"
+        for topic in topics_told(subject):
+            if not users(topic, "AWS::SNS::Subscription"):
+                yield subject.stack, subject.id, f"tells <{topic.id}>, to which nobody has subscribed"
 
 
-def _addresses(subject: Subject) -> Iterator[Any]:
-    yield from subject.get("AlarmActions") or []
-    yield from (target.get("Arn") for target in subject.get("Targets") or [])
+def topics_told(subject: Subject) -> list[Subject]:
+    """Return the topics of this app that an alarm, an event or a budget tells."""
+    addresses = [*(subject.get("AlarmActions") or []), *(each.get("Arn") for each in subject.get("Targets") or [])]
     for each in subject.get("NotificationsWithSubscribers") or []:
-        yield from (subscriber.get("Address") for subscriber in each.get("Subscribers", []))
+        addresses += [subscriber.get("Address") for subscriber in each.get("Subscribers", [])]
+    found = (subject.referred(address) for address in addresses)
+    return [topic for topic in found if topic is not None and topic.type == "AWS::SNS::Topic"]
 
 
 def guarded(app: App) -> Iterator[Problem]:
@@ -227,7 +229,7 @@ def guarded(app: App) -> Iterator[Problem]:
 def terminates_never(app: App) -> Iterator[Problem]:
     """In production, a stack must be protected against deletion."""
     for stack, protected in app.protected.items():
-        if app.facts.production and not protected:
+        if app.facts.settings.production and not protected:
             yield stack, "-", "isn't protected against its deletion: production's stacks must be"
 
 

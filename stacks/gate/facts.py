@@ -26,14 +26,6 @@ class Facts:
     def region(self) -> str:
         return self.settings.region
 
-    @property
-    def production(self) -> bool:
-        return self.settings.production
-
-    @property
-    def cidr(self) -> str:
-        return self.settings.network.cidr
-
     @cached_property
     def following(self) -> Mapping[str, Any]:
         """Values that follow from settings without being one, by the names that allowed.toml has for them."""

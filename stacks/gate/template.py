@@ -5,15 +5,19 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from stacks.gate.facts import Facts
 
 Resource = Mapping[str, Any]
 Templates = Mapping[str, Mapping[str, Any]]
+# A resource: its stack and logical id.
+Place = tuple[str, str]
 Level = Literal["error", "warning"]
 # Placeholder for a reference. A secret's value is one only as `{{resolve:…}}`.
 LATER = "\0"
+# Templates that are only compared have no facts: no rule judges them.
+_NO_FACTS = cast("Facts", None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +38,7 @@ class Finding:
 class App:
     """All templates of an environment, by stack name, its facts, and which stacks are protected against deletion."""
 
-    facts: Facts
+    facts: Facts = _NO_FACTS
     templates: Templates
     protected: Mapping[str, bool] = field(default_factory=dict)
 
@@ -47,8 +51,8 @@ class App:
             if "Export" in output
         }
 
-    def target(self, stack: str, value: Any) -> tuple[str, str] | None:
-        """Return (stack, logical id) of the resource that a property refers to, in this or another stack."""
+    def target(self, stack: str, value: Any) -> Place | None:
+        """Return the place of the resource that a property refers to, in this or another stack."""
         match value:
             case {"Ref": str(name)} | {"Fn::GetAtt": [str(name), *_]}:
                 return (stack, name) if name in self.templates[stack]["Resources"] else None
@@ -92,6 +96,10 @@ class Subject:
     @property
     def facts(self) -> Facts:
         return self.app.facts
+
+    @property
+    def place(self) -> Place:
+        return self.stack, self.id
 
     @property
     def type(self) -> str:
@@ -143,8 +151,8 @@ class Subject:
             value = value.get(key) if isinstance(value, Mapping) else None
         return value
 
-    def target(self, value: Any) -> tuple[str, str] | None:
-        """Return (stack, logical id) of what a value of this resource refers to."""
+    def target(self, value: Any) -> Place | None:
+        """Return the place of what a value of this resource refers to."""
         return self.app.target(self.stack, value)
 
     def referred(self, value: Any) -> "Subject | None":
@@ -268,6 +276,12 @@ def as_text(value: Any) -> str:
 
 def _settings_of(file: str) -> dict[str, str]:
     return {name: value for name, _, value in (line.partition("=") for line in file.splitlines())}
+
+
+def references(value: Any) -> Iterator[Any]:
+    """Every reference in a property, to its own stack or to another."""
+    kinds = {"Ref", "Fn::GetAtt", "Fn::ImportValue"}
+    return (inner for _, inner in nodes(value) if isinstance(inner, Mapping) and kinds & inner.keys())
 
 
 def as_list(value: Any) -> list[Any]:

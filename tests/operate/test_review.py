@@ -75,8 +75,9 @@ def test_a_group_that_says_nothing_of_its_way_out_lets_everything_out() -> None:
     assert shown(read(out=[rule(443, CidrIp="0.0.0.0/0")]).ways_out) == [("Brokers", "the internet", "TCP 443", True)]
 
 
-def test_a_prefix_list_counts_as_outside_since_nobody_sees_what_is_in_it() -> None:
-    (way,) = read(rule(443, SourcePrefixListId="pl-12345678")).ways_in
+@pytest.mark.parametrize("peer", [{"SourcePrefixListId": "pl-12345678"}, {"CidrIp": {"Ref": "Anyone"}}, {}])
+def test_whom_no_template_shows_counts_as_outside(peer: dict[str, Any]) -> None:
+    (way,) = read(rule(443, **peer)).ways_in
     assert way.public
 
 
@@ -119,9 +120,7 @@ def test_it_says_who_may_connect_and_from_where() -> None:
     prod = load("prod")
     prod = prod.model_copy(update={"vpn": prod.vpn.model_copy(update={"users": ("alice", "bob")})})
     _, said = section(material(prod), Network(groups={}, ways_in=(), ways_out=())).shown
-    assert str(said).startswith(
-        "VPN users: alice, bob. They come from 203.0.113.0/24 (for documentation: nobody has it, name your own)."
-    )
+    assert str(said).startswith("VPN users: alice, bob. They come from 203.0.113.0/24. ")
 
 
 def test_both_drawings_have_every_way_and_mark_what_is_open() -> None:

@@ -263,6 +263,7 @@ def test_the_headline_is_amber_until_all_is_done_and_compared(
 
 broker, take_out, topic = (partial(methodcaller, name) for name in ("broker", "take_out", "topic"))
 INSIDE = "SecurityConfiguration/EncryptionConfiguration/EnableInTransitEncryption"
+DISKS = "SecurityConfiguration/EncryptionConfiguration/EnableAtRestEncryption"
 THEIRS = {"ApplicationId": "a:x/Theirs", "SemanticVersion": "1"}
 ALARM, BUCKET, DATA = "AWS::CloudWatch::Alarm", "AWS::S3::Bucket", "Without encryption or a retention"
 DURABILITY, TOLD, MAIL = "Kafka's durability", "Who is told", "AWS::SNS::Subscription"
@@ -273,6 +274,11 @@ DURABILITY, TOLD, MAIL = "Kafka's durability", "Who is told", "AWS::SNS::Subscri
     [
         (DATA, set_("lake", BUCKET, "LifecycleConfiguration", None, "Landing"), "lake/Landing: no retention"),
         (DATA, set_("database", "AWS::RDS::DBCluster", "StorageEncrypted", None), "database/Database: no encryption"),
+        (
+            DATA,
+            set_("processing", "AWS::EMR::SecurityConfiguration", DISKS, False),
+            "processing/Emr/Cluster: no encryption",
+        ),
         ("Looked up at the deployment", set_("vpn", "AWS::EC2::Instance", "ImageId", "ami-0123456789"), "nothing"),
         (DURABILITY, broker("min.insync.replicas", "1"), "a write counts once 1 of 3 replicas have it"),
         (DURABILITY, broker("unclean.leader.election.enable", "true"), "even a replica that lags may lead"),

@@ -70,7 +70,7 @@ def test_a_port_that_opens_and_one_that_closes_are_told(of_prod: Templates) -> N
     rule = of_prod.properties("database", "AWS::EC2::SecurityGroupIngress")
     opened = {"GroupId": rule["GroupId"], "IpProtocol": "tcp", "FromPort": 22, "ToPort": 22, "CidrIp": "0.0.0.0/0"}
     of_prod.after["database"]["Resources"]["Open"] = {"Type": "AWS::EC2::SecurityGroupIngress", "Properties": opened}
-    said = "database/<DatabaseAccess>: tcp 22 {}in from everybody (0.0.0.0/0)"
+    said = "database/<DatabaseAccess>: TCP 22 {}in from everybody (0.0.0.0/0)"
     assert lines(of_prod.compared(), "Network wider") == [said.format("")]
     of_prod.before, of_prod.after = of_prod.after, of_prod.before
     found = of_prod.compared()
@@ -78,8 +78,14 @@ def test_a_port_that_opens_and_one_that_closes_are_told(of_prod: Templates) -> N
     assert lines(found, "Network wider") == []
 
 
+def test_a_rule_for_a_databases_port_changes_with_the_database(of_prod: Templates) -> None:
+    of_prod.properties("database", "AWS::RDS::DBCluster")["Port"] = 5433
+    [line] = lines(of_prod.compared(), "Network wider")
+    assert line == "database/<DatabaseAccess>: TCP 5433 in from <DatabaseRotationSingleUserSecurityGroup>"
+
+
 @pytest.mark.parametrize(
-    ("address", "peer"), [("8.8.8.8/32", "tcp all ports out to 8.8.8.8/32"), (None, "all protocols out to everybody")]
+    ("address", "peer"), [("8.8.8.8/32", "all TCP out to 8.8.8.8/32"), (None, "everything out to everybody")]
 )
 def test_a_group_lets_everything_out_until_it_has_a_rule(of_prod: Templates, address: str | None, peer: str) -> None:
     group = {"Type": "AWS::EC2::SecurityGroup", "Properties": {"GroupDescription": "x"}}

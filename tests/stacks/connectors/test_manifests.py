@@ -98,7 +98,6 @@ def set_to(*path: Any, to: Any) -> Callable[[Any], None]:
 POD = ("spec", "template", "spec")
 WORKER = (*POD, "containers", 0)
 FAULTS: dict[str, tuple[str, Callable[[Any], None], str]] = {
-    "selector": ("Deployment", set_to("spec", "selector", "matchLabels", to={"a": "b"}), "doesn't select its own pods"),
     "volume": ("Deployment", set_to(*WORKER, "volumeMounts", 0, "name", to="other"), "volumeMounts/*/name is other"),
     "tag": ("Deployment", set_to(*WORKER, "image", to="connect:latest"), "image is connect:latest"),
     "root": ("Deployment", set_to(*POD, "securityContext", to={}), "securityContext/runAsNonRoot is missing"),
@@ -111,7 +110,6 @@ FAULTS: dict[str, tuple[str, Callable[[Any], None], str]] = {
     "another account": ("Deployment", set_to(*POD, "serviceAccountName", to="default"), "isn't a ServiceAccount"),
     "configuration": ("ConfigMap", set_to("metadata", "name", to="other"), "isn't a ConfigMap of these objects"),
     "token": ("ServiceAccount", set_to("automountServiceAccountToken", to=True), "ServiceAccountToken is true"),
-    "service": ("Service", set_to("spec", "selector", to={"a": "b"}), "selects no pod"),
     "service's port": ("Service", set_to("spec", "ports", 0, "targetPort", to="http"), "targetPort is http"),
     "load balancer": ("Service", set_to("spec", "type", to="LoadBalancer"), "spec/type is LoadBalancer"),
     "budget": ("PodDisruptionBudget", set_to("spec", "minAvailable", to=1), "spec/minAvailable isn't in"),

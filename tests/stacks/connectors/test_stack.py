@@ -14,7 +14,6 @@ import pytest
 from botocore.validate import validate_parameters
 
 from contract.rds_ca import root
-from operate.review.findings import facts
 from plugins.connector_names import FIXED, GENERATION
 from plugins.kafka.topics import (
     PREFIX,
@@ -159,7 +158,7 @@ def expected(environment: Environment) -> dict[str, tuple[Grant, ...]]:
 def on_kafka(synthesized: Synthesized) -> dict[str, list[dict[str, Any]]]:
     """The statements with a right on Kafka, by role, their ARNs as text."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for subject in App(facts=facts(synthesized.settings), templates=synthesized.synthesis.templates).subjects:
+    for subject in App(templates=synthesized.synthesis.templates).subjects:
         role = subject.stack.removeprefix(f"{synthesized.settings.prefix}-")
         owners = [owner["Ref"] for owner in subject.properties.get("Roles", [])] or [subject.id]
         for _, statement in written_statements(subject):

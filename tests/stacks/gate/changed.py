@@ -8,6 +8,7 @@ from operator import methodcaller
 from typing import Any
 
 from stacks.gate import review
+from stacks.gate.facts import Facts
 from stacks.gate.template import Finding
 from tests.stacks.conftest import Synthesized
 
@@ -141,11 +142,9 @@ class Changed:
 
 def errors(environment: Synthesized, mutate: Mutation) -> list[Finding]:
     """The gate's errors on the changed templates, with all acceptances unchanged."""
-    from operate.review.findings import facts  # isort: skip  starts Node.js
-
     changed = Changed(environment)
     mutate(changed)
-    found = review(changed.templates, facts(environment.settings), environment.synthesis.accepted)
+    found = review(changed.templates, Facts(settings=environment.settings), environment.synthesis.accepted)
     return [finding for finding in found if finding.level == "error"]
 
 

@@ -40,6 +40,12 @@ def database_in_public_subnets(changed: Changed) -> None:
     group["SubnetIds"] = [imported(changed, "VpcPublicSubnet1Subnet")]
 
 
+def connector_in_a_public_subnet(changed: Changed) -> None:
+    parts = changed.properties("connectors", "Custom::Connector")["Request"]["Fn::Join"][1]
+    place = next(at for at, part in enumerate(parts) if isinstance(part, dict) and "VpcPrivateSubnet1" in str(part))
+    parts[place] = imported(changed, "VpcPublicSubnet1Subnet")
+
+
 def attach_the_databases_subnet_to_a_public_table(changed: Changed) -> None:
     resources = changed.stack("network")["Resources"]
     table = next(n for n, r in resources.items() if n.startswith("VpcPublicSubnet1RouteTable") and "Tag" in str(r))
@@ -70,21 +76,23 @@ def open_to_the_world(changed: Changed) -> None:
 
 # Methods whose last argument may be an object with those that have names.
 WITH_NAMES = frozenset({"add", "allow", "let_in", "replace"})
+REACHED = "the internet reaches it, and "
 # Each with the environment and the beginning of the line that refuses it.
 STEPS: dict[str, tuple[str, Mutation, str]] = {
-    "network: private subnets to the internet": ("prod", route_private_subnets_to_the_internet, "stands in VpcPrivate"),
+    "network: private subnets to the internet": ("prod", route_private_subnets_to_the_internet, REACHED),
     "network: private subnet at a public table": (
         "prod",
         attach_the_databases_subnet_to_a_public_table,
-        "stands in VpcPrivateSubnet1",
+        REACHED,
     ),
     "network: public instance among private ones": (
         "prod",
         public_instance_in_a_private_subnet,
-        "has a public address in the private subnet",
+        "it is private, and Bastion",
     ),
-    "network: database in public subnets": ("prod", database_in_public_subnets, "stands in VpcPublicSubnet1"),
-    "ports: two groups of rules": ("prod", split_over_two_resources, "tcp 5432-5432 is open to the world"),
+    "network: database in public subnets": ("prod", database_in_public_subnets, f"{REACHED}DatabaseSubnets"),
+    "network: connector in a public subnet": ("prod", connector_in_a_public_subnet, f"{REACHED}SourceConnector"),
+    "ports: two groups of rules": ("prod", split_over_two_resources, "TCP 5432 is open to the world"),
     "roles: a function with another's": ("prod", another_functions_role, "has the role of "),
     "notifications: an alarm that nobody reads": (
         "prod",

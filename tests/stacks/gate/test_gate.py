@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 from cli import aws, prepare
 from cli.__main__ import app
 from operate import synth
-from operate.review.findings import facts
 from settings.load import load
 from stacks.gate import review
+from stacks.gate.facts import Facts
 from stacks.gate.properties import ALLOWED, candidates, lines, step
 from stacks.gate.rights import accepted_statement
 from stacks.gate.template import App
@@ -49,7 +49,7 @@ def test_the_list_has_no_line_that_nobody_needs(request: pytest.FixtureRequest) 
     used = set()
     for name in ("dev", "prod", "sandbox", "many", "prod_on_eks"):
         environment = request.getfixturevalue(name)
-        for subject in App(facts=facts(environment.settings), templates=environment.synthesis.templates).subjects:
+        for subject in App(templates=environment.synthesis.templates).subjects:
             used |= set(used_by(subject.type, subject.opened))
             for each in subject.objects:
                 used |= set(used_by(f"kubernetes/{each['kind']}", each))
@@ -74,7 +74,7 @@ def test_production_is_protected_against_the_deletion_of_its_stacks(prod: Synthe
     synthesis = prod.synthesis
     assert set(synthesis.protected.values()) == {True}
     protected = {**synthesis.protected, "prod-cdc-lake-lake": False}
-    found = review(synthesis.templates, facts(prod.settings), synthesis.accepted, protected)
+    found = review(synthesis.templates, Facts(settings=prod.settings), synthesis.accepted, protected)
     [error] = [finding for finding in found if finding.level == "error"]
     assert str(error).startswith("error: as-set: prod-cdc-lake-lake/-: isn't protected against its deletion")
 
@@ -102,7 +102,7 @@ def test_what_nobody_may_accept_is_refused_though_somebody_has(prod: Synthesized
     holder = next(n for n in changed.stack("connectors")["Resources"] if n.startswith(HANDLER) and "Policy" not in n)
     noted = {"holder": {"Ref": holder}, "statement": statement, "reason": "It was said to be all right."}
     accepted = (*prod.synthesis.accepted, accepted_statement("prod-cdc-lake-connectors", noted))
-    found = review(changed.templates, facts(load("prod")), accepted)
+    found = review(changed.templates, Facts(settings=load("prod")), accepted)
     assert {finding.rule for finding in found if finding.level == "error"} == {"no-administrators"}
 
 

@@ -1,0 +1,124 @@
+"""The network as templates state it: who may reach whom, who wears which group, and which subnets are public.
+
+The gate judges these rules, the diff subtracts those of two states, and the review's page shows them.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Any, NamedTuple
+
+from stacks.gate.template import App, Place, Subject, as_list, references, written
+
+GROUP = "AWS::EC2::SecurityGroup"
+# An EKS cluster has a group that EKS makes.
+_GROUPS = frozenset({GROUP, "AWS::EKS::Cluster"})
+EVERYBODY = frozenset({"0.0.0.0/0", "::/0"})
+# CDK's rule for a group without egress.
+_NOBODY = "255.255.255.255/32"
+_DEFAULT_EGRESS = {"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"}
+_PEERS = ("CidrIp", "CidrIpv6", "{}PrefixListId", "{}SecurityGroupId", "{}SecurityGroupName")
+_ALL_PORTS = {"FromPort": 0, "ToPort": 65535}
+
+
+class Rule(NamedTuple):
+    """Lets a peer reach a group's members, or them reach the peer if `out`, on ports from `first` to `last`.
+
+    The peer is a group of this app by its place; else what the template says: a range, another's group, a prefix list.
+    """
+
+    group: Place
+    out: bool
+    protocol: str
+    first: int
+    last: int
+    peer: Place | str
+    why: str
+
+    @property
+    def range(self) -> IPv4Network | IPv6Network | None:
+        """The peer's addresses; None if it is a group, or no template shows them."""
+        try:
+            return ip_network(self.peer, strict=False) if isinstance(self.peer, str) else None
+        except ValueError:
+            return None
+
+    @property
+    def ports(self) -> str:
+        """Protocol and ports in words."""
+        if self.protocol == "-1":
+            return "everything"
+        if [self.first, self.last] == [*_ALL_PORTS.values()]:
+            return f"all {self.protocol.upper()}"
+        ports = self.first if self.first == self.last else f"{self.first}-{self.last}"
+        return f"{self.protocol.upper()} {ports}"
+
+
+@lru_cache(maxsize=1)
+def rules(app: App) -> tuple[Rule, ...]:
+    """Return each rule of a security group: in it, apart from it, or AWS's own.
+
+    A rule apart whose group isn't of this app counts as a group.
+    """
+    return tuple(rule for stated in _stated(app) for rule in _rules(*stated))
+
+
+def _stated(app: App) -> Iterator[tuple[Place, bool, Subject, Mapping[str, Any]]]:
+    """Yield group, whether it is a way out, and where the rule is stated, with its properties."""
+    apart = [
+        (each.target(each.get("GroupId")) or each.place, each.type == f"{GROUP}Egress", each, each.properties)
+        for each in app.resources(f"{GROUP}Ingress", f"{GROUP}Egress")
+    ]
+    limited = {group for group, out, *_ in apart if out}
+    for subject in app.resources(GROUP):
+        # AWS lets a group out to everybody until it has a rule.
+        unsaid = [] if subject.place in limited else [_DEFAULT_EGRESS]
+        for out, found in ((False, subject.get("SecurityGroupIngress")), (True, subject.get("SecurityGroupEgress"))):
+            for each in as_list(found or (unsaid if out else [])):
+                yield subject.place, out, subject, each
+    yield from apart
+
+
+def _rules(group: Place, out: bool, subject: Subject, rule: Mapping[str, Any]) -> Iterator[Rule]:
+    """Yield a rule for each peer that a statement names."""
+    protocol = str(rule.get("IpProtocol", "-1"))
+    ports = [limit if protocol == "-1" else _port(subject, rule.get(key), limit) for key, limit in _ALL_PORTS.items()]
+    keys = [key.format("Destination" if out else "Source") for key in _PEERS]
+    for value in [rule[key] for key in keys if rule.get(key)] or ["?"]:
+        found = subject.referred(value)
+        peer = found.place if found and found.type in _GROUPS else written(value)
+        if peer != _NOBODY:
+            yield Rule(group, out, protocol, ports[0], ports[1], peer, str(rule.get("Description", "")))
+
+
+def _port(subject: Subject, value: Any, unknown: int) -> int:
+    """Read a port, which may be a database's; -1 means all, and so does what can't be read."""
+    found = subject.referred(value)
+    text = str(value if found is None else found.get("Port"))
+    return int(text) if text.isdigit() else unknown
+
+
+def users(subject: Subject, type_: str = "") -> list[Subject]:
+    """Return what refers to a resource: it wears the group, or stands in the subnet."""
+    return [each for each in _users(subject.app).get(subject.place, []) if type_ in ("", each.type)]
+
+
+@lru_cache(maxsize=1)
+def _users(app: App) -> Mapping[Place | None, list[Subject]]:
+    found: dict[Place | None, list[Subject]] = {}
+    for subject in app.subjects:
+        for place in {subject.target(value) for value in references(subject.properties)}:
+            found.setdefault(place, []).append(subject)
+    return found
+
+
+@lru_cache(maxsize=1)
+def public_subnets(app: App) -> frozenset[Place | None]:
+    """Return the subnets whose route table leads to an internet gateway."""
+    routes = [each for each in app.resources("AWS::EC2::Route") if each.get("GatewayId")]
+    tables = {each.target(each.get("RouteTableId")) for each in routes}
+    return frozenset(
+        each.target(each.get("SubnetId"))
+        for each in app.resources("AWS::EC2::SubnetRouteTableAssociation")
+        if each.target(each.get("RouteTableId")) in tables
+    )
