@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from operate.review.material import Material, unknown_shown
-from operate.review.roles import Rights, role_of
+from operate.review.roles import Rights
 from operate.review.rows import Cell, Section, Table, siblings
 from operate.review.words import in_words
 from stacks.gate.template import Subject, plain_text, written
@@ -38,7 +38,8 @@ def section(material: Material, rights: Rights) -> Section:
 
 def _row(material: Material, kind: str, subjects: list[Subject], rights: Rights) -> tuple[Cell, ...]:
     functions = {material.name(each): each for subject in subjects for each in _functions(subject)}
-    held = [right for each in functions.values() if (role := role_of(each)) for right in rights.get(role, ())]
+    roles = [role for each in functions.values() if (role := each.referred(each.get("Role")))]
+    held = [right for role in roles for right in rights.get(material.name(role), ())]
     telling = sorted(right.actions for right in held if not any(few >= {*right.actions} for few in _USUAL))
     return (
         kind,

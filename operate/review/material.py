@@ -85,12 +85,6 @@ class Material:
         place = self.app.target(next(iter(self.app.templates)), {"Fn::ImportValue": name})
         return self.name_at(*place) if place else name
 
-    @cached_property
-    def reasons(self) -> Mapping[tuple[str, str, Any], str]:
-        """Why a right is accepted, by stack, holder and grant."""
-        accepted = self.synthesis.accepted
-        return {(each.stack, each.holder, grant): each.reason for each in accepted for grant in each.grants}
-
 
 def references(value: Any) -> Iterator[Any]:
     """Every reference in a property, to its own stack or to another."""
