@@ -7,6 +7,7 @@ from operate.changes.compare import differences, short_type
 from operate.changes.update_rules import Path
 from operate.diff.normal_form import Template, from_to, resource
 from stacks.gate.properties import ALLOWED, candidates, is_plain, lines, step
+from stacks.gate.secrets import RESOLVED
 from stacks.gate.template import is_intrinsic
 
 # Told as rights (rights.py).
@@ -61,7 +62,8 @@ def _properties(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tupl
     if new["Type"].startswith("Custom::"):
         return
     for path, was, is_ in differences(old.get("Properties", {}), new.get("Properties", {})):
-        if is_judged(new["Type"], path) and not _is_told(new["Type"], path, is_):
+        grave = is_judged(new["Type"], path) or RESOLVED.search(str(is_))
+        if grave and not _is_told(new["Type"], path, is_):
             yield path, was, is_
 
 
