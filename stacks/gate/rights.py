@@ -89,9 +89,11 @@ def ordinary_on_ours(subject: Subject) -> Iterator[str]:
         ":database/global_temp",
     )
     for grant in subject.grants:
-        bucket = _BUCKET.search(grant.resource)
-        known = bucket[1] in buckets if bucket else any(each in grant.resource for each in ours)
-        if not needs_acceptance(grant) and not known and not _OWN.search(grant.resource):
+        if bucket := _BUCKET.search(grant.resource):
+            known = bucket[1] in buckets or _OWN.fullmatch(bucket[1])
+        else:
+            known = any(each in grant.resource for each in ours) or _OWN.search(grant.resource)
+        if not known and not needs_acceptance(grant):
             yield f"{grant}: this isn't a resource of this app"
 
 
