@@ -10,11 +10,8 @@ from operate.review.rows import Cell, Section, Table, siblings
 from operate.review.words import in_words
 from stacks.gate.template import Subject, plain_text, written
 
-# Every function, or every one in the VPC, may do this, so it characterizes none.
-_USUAL = (
-    {"logs:CreateLogStream", "logs:PutLogEvents", "logs:CreateLogGroup"},
-    {"ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces"},
-)
+# Every function may do this, so it characterizes none.
+_USUAL = {"logs:CreateLogStream", "logs:PutLogEvents", "logs:CreateLogGroup"}
 # Longer texts in a request are files and scripts.
 _LONG = 60
 
@@ -40,7 +37,7 @@ def _row(material: Material, kind: str, subjects: list[Subject], rights: Rights)
     functions = {material.name(each): each for subject in subjects for each in _functions(subject)}
     roles = [role for each in functions.values() if (role := each.referred(each.get("Role")))]
     held = [right for role in roles for right in rights.get(material.name(role), ())]
-    telling = sorted(right.actions for right in held if not any(few >= {*right.actions} for few in _USUAL))
+    telling = sorted(right.actions for right in held if not _USUAL >= {*right.actions})
     return (
         kind,
         next((text for each in functions.values() if (text := _about(material, each))), "-"),
