@@ -37,7 +37,7 @@ def _row(material: Material, kind: str, subjects: list[Subject], rights: Rights)
     functions = {material.name(each): each for subject in subjects for each in _functions(subject)}
     roles = [role for each in functions.values() if (role := each.referred(each.get("Role")))]
     held = [right for role in roles for right in rights.get(material.name(role), ())]
-    telling = sorted(right.actions for right in held if not _USUAL >= {*right.actions})
+    telling = sorted(right.actions for right in held if not {*right.actions} <= _USUAL)
     return (
         kind,
         next((text for each in functions.values() if (text := _about(material, each))), "-"),
