@@ -11,7 +11,7 @@ from typing import Any
 
 from contract.secret_names import is_secret
 from settings.addresses import is_within, too_many
-from stacks.gate.template import Subject, as_list, written
+from stacks.gate.template import Subject, as_list, plain_text, written
 
 Object = Mapping[str, Any]
 # Needed to tell later who has done what.
@@ -130,9 +130,12 @@ def kubernetes_closed(subject: Subject) -> Iterator[str]:
 
 def members(subject: Subject) -> Iterator[str]:
     """Only one of our functions, and whom the environment names, has full access."""
-    target = subject.target(subject.get("PrincipalArn"))
-    for grant in subject.grants if subject.type == "AWS::EKS::AccessEntry" else ():
-        if grant.action == f"eks:{EVERYTHING}" and target is not None and not _is_administrators(subject, target):
+    if subject.type != "AWS::EKS::AccessEntry":
+        return
+    for policy in subject.get("AccessPolicies") or []:
+        name = plain_text(policy.get("PolicyArn")).rpartition("/")[2]
+        target = subject.target(subject.get("PrincipalArn"))
+        if name == EVERYTHING and target is not None and not _is_administrators(subject, target):
             yield f"{target[1]} may do everything in the cluster: only {ADMINISTRATOR}* may"
 
 
