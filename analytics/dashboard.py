@@ -6,7 +6,7 @@ Source: Amazon QuickSight API reference, AnalysisDefinition and DashboardVersion
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 Definition = dict[str, Any]
@@ -168,17 +168,3 @@ def account_of(principal: str) -> str | None:
     """Return the account in a QuickSight user's or group's ARN; None for any other text, such as an IAM ARN."""
     found = _PRINCIPAL.fullmatch(principal)
     return found["account"] if found else None
-
-
-def problems(kind: str, permissions: Sequence[Mapping[str, Any]], account: str) -> Iterator[str]:
-    """Yield a line for each thing wrong with the permissions of a resource of this kind."""
-    for each in permissions:
-        principal = str(each.get("Principal"))
-        theirs = account_of(principal)
-        if theirs is None:
-            yield f"{principal} is no user or group of QuickSight, arn:aws:quicksight:<region>:<account>:…"
-        elif theirs != account:
-            yield f"{principal} is of another account than {account}"
-        for action in each.get("Actions", []):
-            if action not in GRANTED[kind]:
-                yield f"grants {action}, which isn't among what a {kind} grants (analytics/dashboard.py)"

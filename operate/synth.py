@@ -17,7 +17,8 @@ import app
 from settings.environment import Environment
 from stacks.base import ACCEPTED_STATEMENT
 from stacks.gate.facts import Facts
-from stacks.gate.rights import Accepted, accepted_statement
+from stacks.gate.grants import Grant
+from stacks.gate.rights import accepted_statement
 from stacks.gate.template import App
 from stacks.paused import Paused
 
@@ -55,7 +56,7 @@ class Acknowledged:
 
 @dataclass(frozen=True, kw_only=True)
 class Synthesis:
-    """An environment's templates by stack name, in `folder`, validation findings, and what is accepted.
+    """An environment's templates by stack name, in `folder`, validation findings, and what is accepted with its reason.
 
     `paths`: a resource's path in the app, by stack and logical id.
     """
@@ -64,7 +65,7 @@ class Synthesis:
     templates: dict[str, dict[str, Any]]
     violations: tuple[Violation, ...]
     acknowledged: tuple[Acknowledged, ...]
-    accepted: tuple[Accepted, ...]
+    accepted: dict[Grant, str]
     paths: Mapping[tuple[str, str], str] = field(default_factory=dict)
     protected: Mapping[str, bool] = field(default_factory=dict)
 
@@ -105,7 +106,7 @@ def synthesize(
         templates=_templates(folder),
         violations=tuple(_violations(folder / REPORT)),
         acknowledged=tuple(sorted(set(_acknowledged(folder)))),
-        accepted=tuple(_accepted(folder)),
+        accepted=_accepted(folder),
         protected=dict(_protected(folder)),
         paths={(stack, entry["data"]): path for stack, path, entry in _metadata(folder) if entry["type"] == LOGICAL_ID},
     )
@@ -158,7 +159,9 @@ def _acknowledged(folder: Path) -> Iterator[Acknowledged]:
                 yield Acknowledged(construct=construct, rule=rule.partition("::")[2], reason=reason)
 
 
-def _accepted(folder: Path) -> Iterator[Accepted]:
+def _accepted(folder: Path) -> dict[Grant, str]:
+    found: dict[Grant, str] = {}
     for stack, _, entry in _metadata(folder):
         if entry["type"] == ACCEPTED_STATEMENT:
-            yield accepted_statement(stack, entry["data"])
+            found |= accepted_statement(stack, entry["data"])
+    return found

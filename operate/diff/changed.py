@@ -8,6 +8,7 @@ from operate.diff.effects import EFFECTS, Effect, Path, effect_of, fixed_name, t
 from operate.diff.normal_form import NOTHING, OPENED, Template, Templates, name_of, resource
 from operate.diff.requests import keys
 from stacks.gate.properties import is_judged
+from stacks.gate.secrets import RESOLVED
 from stacks.gate.template import LATER, Resource, is_intrinsic, nodes
 
 # Attributes that change when the resource is updated in place; nothing else in their consumers shows it.
@@ -96,7 +97,8 @@ def _changes(old: Resource, new: Resource) -> Iterator[Change]:
     if not type_.startswith("Custom::"):
         for place, was, is_ in _differences(before, after, ()):
             path = tuple(key for key in place if key not in OPENED)
-            yield Change(path, ".".join(key for key in path if key != "*"), was, is_, is_judged(type_, path))
+            judged = is_judged(type_, path) or bool(RESOLVED.search(str(is_)))
+            yield Change(path, ".".join(key for key in path if key != "*"), was, is_, judged)
         return
     both = [keys(type_, side) for side in (before, after)]
     for words, asked in sorted((both[0] | both[1]).items()):

@@ -5,16 +5,13 @@ import re
 from collections.abc import Iterator
 
 from operate.review.material import Material, unknown_shown
-from operate.review.roles import Rights, role_of
+from operate.review.roles import Rights
 from operate.review.rows import Cell, Section, Table, siblings
 from operate.review.words import in_words
 from stacks.gate.template import Subject, plain_text, written
 
-# Every function, or every one in the VPC, may do this, so it characterizes none.
-_USUAL = (
-    {"logs:CreateLogStream", "logs:PutLogEvents", "logs:CreateLogGroup"},
-    {"ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces"},
-)
+# Every function may do this, so it characterizes none.
+_USUAL = {"logs:CreateLogStream", "logs:PutLogEvents", "logs:CreateLogGroup"}
 # Longer texts in a request are files and scripts.
 _LONG = 60
 
@@ -38,8 +35,9 @@ def section(material: Material, rights: Rights) -> Section:
 
 def _row(material: Material, kind: str, subjects: list[Subject], rights: Rights) -> tuple[Cell, ...]:
     functions = {material.name(each): each for subject in subjects for each in _functions(subject)}
-    held = [right for each in functions.values() if (role := role_of(each)) for right in rights.get(role, ())]
-    telling = sorted(right.actions for right in held if not any(few >= {*right.actions} for few in _USUAL))
+    roles = [role for each in functions.values() if (role := each.referred(each.get("Role")))]
+    held = [right for role in roles for right in rights.get(material.name(role), ())]
+    telling = sorted(right.actions for right in held if not {*right.actions} <= _USUAL)
     return (
         kind,
         next((text for each in functions.values() if (text := _about(material, each))), "-"),

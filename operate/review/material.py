@@ -1,10 +1,8 @@
 """The source of every section of the page, and its names for resources: names that mean something to people."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from operate.synth import Synthesis
 from settings.environment import Environment
@@ -82,12 +80,6 @@ class Material:
     def _exported(self, name: str) -> str:
         place = self.app.target(next(iter(self.app.templates)), {"Fn::ImportValue": name})
         return self.name_at(*place) if place else name
-
-    @cached_property
-    def reasons(self) -> Mapping[tuple[str, str, Any], str]:
-        """Why a right is accepted, by stack, holder and grant."""
-        accepted = self.synthesis.accepted
-        return {(each.stack, each.holder, grant): each.reason for each in accepted for grant in each.grants}
 
 
 def unknown_shown(text: str) -> str:

@@ -31,9 +31,9 @@ def page(
     """Read all sections; `changes`: differences from the last reviewed state, if compared."""
     material = Material(environment, synthesis)
     rights = roles.rights_by_holder(material)
-    net, held, holders = network.network(material), holdings.holdings(material), roles.all_holders(material, rights)
+    net, held = network.network(material), holdings.holdings(material)
     bill = cost.cost(material.app)
-    judged = verdict(material, findings, network=net, holders=holders, holdings=held, cost=bill.words, changes=changes)
+    judged = verdict(material, findings, network=net, rights=rights, holdings=held, cost=bill.words, changes=changes)
     sizes = (f"{material.stack_name(name)} ({len(each['Resources'])})" for name, each in synthesis.templates.items())
     return Page(
         environment=environment,
@@ -46,7 +46,7 @@ def page(
             network.section(material, net),
             holdings.section(held),
             secrets.section(material, rights),
-            roles.section(material, holders),
+            roles.section(material, rights),
             custom.section(material, rights),
             services.section(material),
             acknowledgements(material),

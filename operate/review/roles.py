@@ -11,13 +11,13 @@ from typing import Literal, NamedTuple
 from operate.review.material import Material
 from operate.review.rows import Cell, Section, Table, count, grouped, siblings, unique
 from operate.review.words import condition_in_words, in_words
-from stacks.gate.rights import Grant, grants, holders, is_wide, principals
-from stacks.gate.template import Subject, as_list, references, written
+from stacks.gate.grants import LAKE_FORMATION, PEOPLES, ROLE, Grant
+from stacks.gate.rights import is_wide
+from stacks.gate.template import Subject, written
 
 # All that CDK's provider framework needs: to call our functions, and to wait for them.
 FRAMEWORK = frozenset({"lambda:InvokeFunction", "lambda:GetFunction", "states:StartExecution"})
 BASIC = "service-role/AWSLambdaBasicExecutionRole"
-ROLE, PEOPLES = "AWS::IAM::Role", "AWS::IAM::ManagedPolicy"
 Wildcard = Literal["", "name", "everything"]
 # By how bad it is.
 WILDCARDS: Mapping[Wildcard, str] = {
@@ -26,7 +26,7 @@ WILDCARDS: Mapping[Wildcard, str] = {
     "": "no",
 }
 # Their policies say who may assume a role, or what an endpoint is for: other sections cover that.
-_OTHERS = frozenset({ROLE, PEOPLES, "AWS::IAM::Policy", "AWS::EC2::VPCEndpoint"})
+_OTHERS = frozenset({ROLE, "AWS::EC2::VPCEndpoint", "AWS::EKS::AccessEntry"})
 # A user or group by its ARN: kind, namespace and name.
 _OF_QUICKSIGHT = re.compile(r"arn:[^:]+:quicksight:[^:]*:[^:]*:(?P<kind>user|group)/(?P<namespace>[^/]+)/(?P<name>.+)")
 
@@ -47,55 +47,44 @@ class Right(NamedTuple):
         return in_words(self.actions), self.resources, self.condition or "-", reason, where, self.actions
 
 
-class Holder(NamedTuple):
-    """A role, or a policy made for people: who takes it, its AWS-managed policies, and what it may do."""
-
-    subject: Subject
-    name: str
-    taken_by: tuple[str, ...]
-    managed: tuple[str, ...]
-    rights: tuple[Right, ...]
-
-    @property
-    def is_framework(self) -> bool:
-        """Whether a role is CDK's and allows only what its framework does: judged by rights, not by name."""
-        known = all(set(right.actions) <= FRAMEWORK and right.wildcard != "everything" for right in self.rights)
-        return "/Framework/" in f"{self.name}/" and known and set(self.managed) <= {BASIC}
-
-
-Rights = Mapping[tuple[str, str], tuple[Right, ...]]
+# By the name of who has them.
+Rights = Mapping[str, tuple[Right, ...]]
 
 
 def rights_by_holder(material: Material) -> Rights:
-    """Return the rights of each role and each policy for people, by stack and logical id."""
-    found: dict[tuple[str, str], list[Right]] = {}
-    for subject in material.app.resources(ROLE, "AWS::IAM::Policy", PEOPLES):
-        for holder in holders(subject):
-            for key, statement in subject.statements:
-                if key != "AssumeRolePolicyDocument":
-                    stated = _rights(material, subject.stack, holder, grants(statement))
-                    found.setdefault((subject.stack, holder), []).extend(stated)
-    return {place: tuple(sorted(set(rights))) for place, rights in found.items()}
+    """Return the rights of each role, and of each policy for people.
+
+    Those with the same reason and condition are one: by actions, then by resources.
+    """
+    stated = [each for subject in material.app.subjects for each in subject.grants if not each.principal]
+    held = grouped((material.readable(each.stack, each.holder), each) for each in stated)
+    return {name: tuple(sorted(_rights(material, several))) for name, several in held.items()}
 
 
-def _rights(material: Material, stack: str, holder: str, several: Iterable[Grant]) -> Iterator[Right]:
-    """Write grants for people: those with the same reason and condition together, by actions, then by resources."""
-    actions = grouped(
-        ((grant.resource, grant.condition, material.reasons.get((stack, holder, grant), "")), grant.action)
-        for grant in several
-    )
+def without_framework(material: Material, rights: Rights) -> Rights:
+    """Leave out CDK's roles that may do only what its framework does: judged by rights, not by name."""
+    roles = {material.name(role): role for role in material.app.resources(ROLE)}
+    return {
+        name: held
+        for name, held in rights.items()
+        if "/Framework/" not in f"{name}/"
+        or any(set(right.actions) - FRAMEWORK or right.wildcard == "everything" for right in held)
+        or (name in roles and set(_managed(roles[name])) - {BASIC})
+    }
+
+
+def _rights(material: Material, several: Iterable[Grant]) -> Iterator[Right]:
+    why = material.synthesis.accepted
+    actions = grouped(((each._replace(action=""), why.get(each, "")), each.action) for each in several)
     together = grouped(
-        ((unique(sorted(names)), condition, reason, _wildcard(resource, names)), resource)
-        for (resource, condition, reason), names in actions.items()
+        (
+            (unique(sorted(names)), _only(material, each), reason, _wildcard(each.resource, names)),
+            "everything (*)" if each.resource == "*" else material.readable(each.stack, each.resource),
+        )
+        for (each, reason), names in actions.items()
     )
-    for (names, condition, reason, wildcard), resources in together.items():
-        shown = unique(sorted(_resource(material.readable(stack, resource)) for resource in resources))
-        words = material.readable(stack, condition_in_words(condition))
-        yield Right(names, shown, words, reason, wildcard)
-
-
-def _resource(text: str) -> str:
-    return "everything (*)" if text == "*" else text
+    for (names, only, reason, wildcard), resources in together.items():
+        yield Right(names, unique(sorted(resources)), only, reason, wildcard)
 
 
 def _wildcard(resource: str, actions: Iterable[str]) -> Wildcard:
@@ -104,71 +93,51 @@ def _wildcard(resource: str, actions: Iterable[str]) -> Wildcard:
     return "name" if "*" in resource or any("*" in action for action in actions) else ""
 
 
-def all_holders(material: Material, rights: Rights) -> tuple[Holder, ...]:
-    return tuple(
-        Holder(
-            subject,
-            material.name(subject),
-            _taken_by(subject),
-            tuple(_policy(policy) for policy in as_list(subject.get("ManagedPolicyArns") or [])),
-            rights.get((subject.stack, subject.id), ()),
-        )
-        for subject in material.app.resources(ROLE, PEOPLES)
-    )
-
-
 def _taken_by(subject: Subject) -> tuple[str, ...]:
-    found = as_list(subject.get("AssumeRolePolicyDocument.Statement") or [])
-    who = [principal.removeprefix("Service:") for statement in found for principal in principals(statement)]
-    return unique(sorted(who)) or (("people",) if subject.type == PEOPLES else ("nobody",))
+    who = {each.principal.removeprefix("Service:") for each in subject.grants if each.principal}
+    return tuple(sorted(who)) or (("people",) if subject.type == PEOPLES else ("nobody",))
 
 
-def _policy(arn: object) -> str:
-    """Name a managed policy; CDK writes its ARN with the partition."""
-    text = written(arn["Fn::Sub"]) if isinstance(arn, dict) and "Fn::Sub" in arn else written(arn)
-    return text.partition(":policy/")[2] or text
+def _managed(role: Subject) -> list[str]:
+    """Name a role's managed policies; CDK writes their ARNs with the partition, in two forms."""
+    return [written(arn).rpartition(":policy/")[2].rstrip('"}') for arn in role.get("ManagedPolicyArns") or []]
 
 
-def role_of(subject: Subject) -> tuple[str, str] | None:
-    return next((target for value in references(subject.get("Role")) if (target := subject.target(value))), None)
-
-
-def peoples(several: Iterable[Holder]) -> list[tuple[Cell, ...]]:
+def peoples(material: Material, rights: Rights) -> list[tuple[Cell, ...]]:
     """Return a row for each policy made for people: the policy, what it is for, and what it allows."""
+    found = [(material.name(each), written(each.get("Description") or "-")) for each in material.app.resources(PEOPLES)]
     return [
-        (each.name, written(each.subject.get("Description") or "-"), _may(each.rights))
-        for each in several
-        if each.subject.type == PEOPLES
+        (name, what, in_words(dict.fromkeys(action for right in rights.get(name, ()) for action in right.actions)))
+        for name, what in found
     ]
 
 
-def _may(rights: Iterable[Right]) -> tuple[str, ...]:
-    return in_words(dict.fromkeys(action for right in rights for action in right.actions))
-
-
-def wildcards(several: Iterable[Holder]) -> list[str]:
+def wildcards(rights: Rights) -> list[str]:
     """Count the rights with wildcards, and those of them that nobody has accepted."""
-    rights = {right for each in several if not each.is_framework for right in each.rights}
-    counts = [(where, [each for each in rights if each.wildcard == kind]) for kind, where in WILDCARDS.items() if kind]
+    all_ = {right for held in rights.values() for right in held}
+    counts = [(where, [each for each in all_ if each.wildcard == kind]) for kind, where in WILDCARDS.items() if kind]
     unaccepted = sum(not each.reason for _, found in counts for each in found)
     said = [f"nobody has accepted {unaccepted} of them"] if unaccepted else []
     return [f"{where}: {count(len(found), 'right')}" for where, found in counts] + said
 
 
-def section(material: Material, several: tuple[Holder, ...]) -> Section:
+def section(material: Material, rights: Rights) -> Section:
     """List each right once, with all that have it: those with a wildcard first, and first what nobody has accepted."""
-    shown, let_in_ = [each for each in several if not each.is_framework], let_in(material)
+    shown, let_in_ = without_framework(material, rights), let_in(material)
     order = list(WILDCARDS)
-    found = grouped((right, each.name) for each in shown for right in each.rights)
+    found = grouped((right, name) for name, held in shown.items() for right in held)
     by_right = sorted(found.items(), key=lambda each: (order.index(each[0].wildcard), each[0].reason, each[1]))
     rows = [(siblings(names), *right.row) for right, names in by_right]
+    holders = [(material.name(each), each) for each in material.app.resources(ROLE, PEOPLES)]
     taken = grouped(
-        ((*each.taken_by, *(f"with AWS's {policy}" for policy in each.managed)), each.name) for each in shown
+        ((*_taken_by(each), *(f"with AWS's {policy}" for policy in _managed(each))), name)
+        for name, each in holders
+        if name in shown or name not in rights
     )
-    framework = len(several) - len(shown)
+    framework = len(rights) - len(shown)
     return Section(
         title="What people and roles may do",
-        shown=(Table("Policies made for people", ("Policy", "For what", "May"), peoples(shown)),),
+        shown=(Table("Policies made for people", ("Policy", "For what", "May"), peoples(material, rights)),),
         fold=f"Every right with its reason, wildcards first, and {len(let_in_)} whom a resource's own policy lets in",
         folded=(
             Table("All rights", ("Who", "May", "On", "Only if", "Why", "Wildcard", "Actions"), rows),
@@ -185,60 +154,38 @@ def let_in(material: Material) -> list[tuple[Cell, ...]]:
 
     Key policies that delegate to their own account, AWS's default, are left out.
     """
-    found = [row for subject in material.app.subjects for row in _let_in(material, subject)]
-    return sorted(found, key=lambda row: (row[2], row[0]))
-
-
-def _let_in(material: Material, subject: Subject) -> Iterator[tuple[Cell, ...]]:
-    where = material.name(subject)
-    if subject.type == "AWS::Lambda::Permission":
-        source = subject.get("SourceArn") or subject.get("SourceAccount")
-        only = f"for {material.readable(subject.stack, written(source))}" if source else "-"
-        yield written(subject.get("Principal")), in_words([str(subject.get("Action"))]), where, only, "-"
-    if subject.type.startswith("AWS::QuickSight::"):
-        for permission in as_list(subject.get("Permissions") or []):
-            actions = dict.fromkeys(map(written, as_list(permission.get("Actions") or [])))
-            yield _of_quicksight(written(permission.get("Principal"))), in_words(actions), where, "-", "-"
-    if subject.type == "AWS::LakeFormation::PrincipalPermissions":
-        yield _by_lake_formation(material, subject)
-    stated = [grant for _, each in subject.statements for grant in grants(each)] if subject.type not in _OTHERS else []
-    actions_ = grouped(
-        ((grant.principal, grant.condition, material.reasons.get((subject.stack, subject.id, grant), "")), grant.action)
-        for grant in stated
-        if grant.principal and not grant.principal.endswith(f":iam::{subject.facts.account}:root")
+    found = [(subject, each) for subject in material.app.subjects for each in subject.grants if each.principal]
+    own, why = f":iam::{material.environment.account}:root", material.synthesis.accepted
+    actions = grouped(
+        (
+            (_who(material, each), _where(material, subject, each), _only(material, each), why.get(each, "")),
+            each.action,
+        )
+        for subject, each in found
+        if subject.type not in _OTHERS and not each.principal.endswith(own)
     )
     together = grouped(
-        ((who, in_words(dict.fromkeys(names)), reason), material.readable(subject.stack, condition_in_words(only)))
-        for (who, only, reason), names in actions_.items()
+        ((who, in_words(unique(names)), where, reason), only) for (who, where, only, reason), names in actions.items()
     )
-    for (principal, may, reason), conditions in together.items():
-        who = material.readable(subject.stack, principal.removeprefix("Service:").removeprefix("AWS:"))
-        # One without a condition makes the others' conditions irrelevant.
-        yield who, may, where, tuple(conditions) if all(conditions) else "-", reason or "-"
+    # One without a condition makes the others' conditions irrelevant.
+    rows = [
+        (who, may, where, tuple(conditions) if all(conditions) else "-", reason or "-")
+        for (who, may, where, reason), conditions in together.items()
+    ]
+    return sorted(rows, key=lambda row: (row[2], row[0]))
 
 
-def _of_quicksight(who: str) -> str:
-    if not (found := _OF_QUICKSIGHT.fullmatch(who)):
-        return who
+def _who(material: Material, grant: Grant) -> str:
+    if not (found := _OF_QUICKSIGHT.fullmatch(grant.principal)):
+        return material.readable(grant.stack, grant.principal.removeprefix("Service:").removeprefix("AWS:"))
     namespace = "" if found["namespace"] == "default" else f" in {found['namespace']}"
     return f"QuickSight's {found['kind']} {found['name']}{namespace}"
 
 
-def _by_lake_formation(material: Material, subject: Subject) -> tuple[Cell, ...]:
-    permissions = [f"lakeformation:{written(name)}" for name in as_list(subject.get("Permissions") or [])]
-    handed_on = [written(name).lower() for name in as_list(subject.get("PermissionsWithGrantOption") or [])]
-    actions = (*in_words(permissions), *([f"may grant others: {', '.join(handed_on)}"] if handed_on else []))
-    who = material.readable(subject.stack, written(subject.get("Principal.DataLakePrincipalIdentifier")))
-    may = tuple(each.replace("_", " ").lower().replace("lake formation", "Lake Formation", 1) for each in actions)
-    return who, may, material.readable(subject.stack, _granted_place(subject)), "-", "-"
+def _where(material: Material, subject: Subject, grant: Grant) -> str:
+    of_tables = subject.type == LAKE_FORMATION
+    return material.readable(grant.stack, grant.resource) if of_tables else material.name(subject)
 
 
-def _granted_place(subject: Subject) -> str:
-    if location := subject.get("Resource.DataLocation.ResourceArn"):
-        return f"location {written(location)}"
-    if table := subject.get("Resource.Table"):
-        name = table.get("Name")
-        return f"{f'table {written(name)}' if name else 'every table'} of {written(table.get('DatabaseName'))}"
-    if database := subject.get("Resource.Database.Name"):
-        return f"database {written(database)}"
-    return f"{subject.type} {subject.id}"
+def _only(material: Material, grant: Grant) -> str:
+    return material.readable(grant.stack, condition_in_words(grant.condition))

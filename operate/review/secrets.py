@@ -27,7 +27,7 @@ def _row(material: Material, secret: Subject, rights: Rights) -> tuple[Cell, ...
     schedules = [each for each in material.app.resources(ROTATION) if secret_of(each) == secret]
     names = {material.name(each) for each in (secret, *attachments)}
     names.add(f"secretsmanager secret:{written(secret.get('Name') or '-')}-??????")
-    reading = [material.name_at(*place) for place, held in rights.items() if any(_reads(each, names) for each in held)]
+    reading = [who for who, held in rights.items() if any(_reads(each, names) for each in held)]
     title, name = material.title(secret), material.name(secret)
     logins = (each.referred(each.get("TargetId")) for each in attachments)
     return (

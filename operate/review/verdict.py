@@ -9,7 +9,7 @@ from operate.diff.resources import looked_up
 from operate.review.holdings import KEPT, Holding
 from operate.review.material import Material
 from operate.review.network import Network
-from operate.review.roles import Holder, peoples, wildcards
+from operate.review.roles import Rights, peoples, wildcards, without_framework
 from operate.review.rows import Section, Table, count, grouped, siblings
 from operate.review.services import answers
 from stacks.gate.template import Finding
@@ -54,7 +54,7 @@ def verdict(
     findings: Sequence[Finding],
     *,
     network: Network,
-    holders: Sequence[Holder],
+    rights: Rights,
     holdings: Sequence[Holding],
     cost: str,
     changes: Sequence[str] | None = None,
@@ -68,8 +68,8 @@ def verdict(
         ("Changes", compared),
         ("Open to the internet", _open(network)),
         ("Out to the internet", _out(network)),
-        ("Made for people", [f"{name}: {what}" for name, what, _ in peoples(holders)]),
-        ("Wildcards in rights", wildcards(holders)),
+        ("Made for people", [f"{name}: {what}" for name, what, _ in peoples(material, rights)]),
+        ("Wildcards in rights", wildcards(without_framework(material, rights))),
         ("Kept on delete", [each.name for each in holdings if each.on_delete == KEPT]),
         ("Deleted", [f"{each.name} ({each.on_delete})".removesuffix(" (deleted)") for each in gone]),
         ("Without encryption or a retention", [f"{each.name}: {each.missing}" for each in holdings if each.missing]),

@@ -74,8 +74,8 @@ def _kinds(names: list[str]) -> Iterator[str]:
 
 
 def spelled(name: str) -> str:
-    """Split a name into its words: `InvokeFunction` is "invoke function"."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+    """Split a name into its words: `InvokeFunction` is "invoke function", and `CREATE_TABLE` "create table"."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name).lower()
 
 
 def condition_in_words(condition: str) -> str:

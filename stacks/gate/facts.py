@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from analytics.dashboard import GRANTED
 from plugins.kafka.topics import in_sync_of, replicas_on
 from plugins.releases.versions import load_versions
 from settings.environment import Environment
@@ -32,6 +33,7 @@ class Facts:
         replicas = replicas_on(len(self.settings.availability_zones))
         return {
             "in_sync": in_sync_of(replicas),
+            **{f"granted.{kind}": actions for kind, actions in GRANTED.items()},
             "market": self.settings.processing.market.upper(),
             "release_urls": tuple(release.url for release in load_versions().releases.values()),
             "replicas": replicas,

@@ -21,6 +21,8 @@ def no_secret_values(subject: Subject) -> Iterator[str]:
     for name, value in subject.properties.items():
         if RESOLVED.search(json.dumps(value)) and (subject.type, name) != MASTER_PASSWORD:
             yield f"a secret is resolved into {name}: hand over the secret's name and read it where it is needed"
+    if subject.type == "AWS::SecretsManager::Secret" and not subject.get("GenerateSecretString"):
+        yield "nothing makes its value: let Secrets Manager generate it"
     if subject.type == "AWS::SSM::Parameter" and is_secret(plain_text(subject.get("Name"))):
         yield "a parameter isn't encrypted: keep this value in a secret"
     for name in _assigned(subject):
@@ -31,18 +33,6 @@ def no_secret_values(subject: Subject) -> Iterator[str]:
             yield f"{'.'.join(path)} isn't a reference such as ${{secretsmanager:name:key}}"
 
 
-def secrets_generated(subject: Subject) -> Iterator[str]:
-    """Secrets Manager must generate each secret's value; a template must not contain it."""
-    if subject.type == "AWS::SecretsManager::Secret" and (
-        subject.get("SecretString") or not subject.get("GenerateSecretString")
-    ):
-        yield "its value stands in the template: let Secrets Manager generate it"
-    if subject.type == "AWS::RDS::DBCluster":
-        password = subject.get("MasterUserPassword")
-        if password is not None and not RESOLVED.search(json.dumps(password)):
-            yield "the master's password stands in the template: refer to a secret"
-
-
 def checksums_present(subject: Subject) -> Iterator[str]:
     """Each release must have a checksum to be verified against."""
     for release in (request_of(subject.resource) or {}).get("releases", []):
@@ -51,14 +41,11 @@ def checksums_present(subject: Subject) -> Iterator[str]:
 
 
 def _files_settings(subject: Subject) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the settings in a worker's file by name: in base64, or in a ConfigMap."""
-    files = (
-        [decoded(subject.get("PropertiesFileContent")) or ""] if subject.type.endswith("WorkerConfiguration") else []
-    )
-    files += [each.get("data", {}).get("worker.properties", "") for each in subject.objects]
-    for line in "\n".join(files).splitlines():
-        name, _, value = line.partition("=")
-        yield ("worker", name), value
+    """Yield the settings in a worker's file by name: in a ConfigMap. MSK Connect's are in the list of properties."""
+    for each in subject.objects:
+        for line in each.get("data", {}).get("worker.properties", "").splitlines():
+            name, _, value = line.partition("=")
+            yield ("worker", name), value
 
 
 def _assigned(subject: Subject) -> Iterator[str]:
@@ -69,8 +56,5 @@ def _assigned(subject: Subject) -> Iterator[str]:
 
 def may_be_a_secret(key: str, text: str) -> bool:
     """Tell whether a text under this key may be a secret's value, not a reference to a secret or its name."""
-    return is_secret(key) and not REFERENCE.fullmatch(text) and not _names_a_secret(key) and text != IAM_LOGIN
-
-
-def _names_a_secret(key: str) -> bool:
-    return bool(re.search(r"(arn|id|name|prefix)$", key, re.IGNORECASE)) or key.startswith("config.providers")
+    is_name = re.search(r"(arn|id|name|prefix)$", key, re.IGNORECASE) or key.startswith("config.providers")
+    return is_secret(key) and not is_name and not REFERENCE.fullmatch(text) and text != IAM_LOGIN

@@ -5,9 +5,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from stacks.gate.facts import Facts
+
+if TYPE_CHECKING:
+    from stacks.gate.grants import Grant
 
 Resource = Mapping[str, Any]
 Templates = Mapping[str, Mapping[str, Any]]
@@ -132,10 +135,11 @@ class Subject:
         return properties
 
     @cached_property
-    def statements(self) -> tuple[tuple[str, Mapping[str, Any]], ...]:
-        """Each statement of its policies, with the property's name."""
-        found = documents(self.properties)
-        return tuple((key, statement) for key, document in found for statement in as_list(document["Statement"]))
+    def grants(self) -> "tuple[Grant, ...]":
+        """What it allows, and whom."""
+        from stacks.gate.grants import grants  # isort: skip  reads templates with this module
+
+        return tuple(each for each in grants(self.stack, self.id, self.resource) if each.effect == "Allow")
 
     @property
     def objects(self) -> list[Mapping[str, Any]]:
@@ -225,26 +229,19 @@ def request_of(resource: Resource) -> dict[str, Any] | None:
     return request
 
 
-def documents(properties: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each policy document in properties, with the property's name; some are JSON as text."""
-
-    def walk(key: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        match value:
-            case {"Statement": _}:
-                yield key, value
-            case {"Fn::Join": _} if '"Statement"' in written(value):
-                yield key, _document(written(value))
-            case Mapping():
-                for name, inner in value.items():
-                    yield from walk(name, inner)
-            case list():
-                for inner in value:
-                    yield from walk(key, inner)
-            case str() if '"Statement"' in value:
-                yield key, _document(value)
-
-    for name, value in properties.items():
-        yield from walk(name, value)
+def documents(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield each policy document in a resource's properties; some are JSON as text."""
+    match value:
+        case {"Statement": _}:
+            yield value
+        case str() | {"Fn::Join": _} if '"Statement"' in written(value):
+            yield _document(written(value))
+        case Mapping():
+            for inner in value.values():
+                yield from documents(inner)
+        case list():
+            for inner in value:
+                yield from documents(inner)
 
 
 def _document(text: str) -> Mapping[str, Any]:

@@ -35,7 +35,7 @@ def group(description: str, *into: dict[str, Any], out: list[dict[str, Any]] | N
 def material(environment: Environment, **resources: dict[str, Any]) -> Material:
     templates = {STACK: {"Resources": resources}}
     return Material(
-        environment, Synthesis(folder=Path(), templates=templates, violations=(), acknowledged=(), accepted=())
+        environment, Synthesis(folder=Path(), templates=templates, violations=(), acknowledged=(), accepted={})
     )
 
 

@@ -159,6 +159,42 @@ def test_a_managed_policy_that_is_handed_out_by_hand_is_told_by_its_rights(of_pr
     assert lines(found, "Rights narrower") == []
 
 
+TABLES = {"Table": {"DatabaseName": "orders", "TableWildcard": {}}}
+CLUSTER_ADMIN = {"PolicyArn": "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"}
+
+
+@pytest.mark.parametrize(
+    ("type_", "properties", "line"),
+    [
+        (
+            "AWS::Lambda::Permission",
+            {"Principal": "s3.amazonaws.com", "Action": "lambda:X", "FunctionName": {"Ref": "F"}, "SourceAccount": "1"},
+            'Service:s3.amazonaws.com may now lambda:X on <F> if {"StringEquals": {"aws:SourceAccount": "1"}}',
+        ),
+        (
+            "AWS::LakeFormation::PrincipalPermissions",
+            {"Principal": {"DataLakePrincipalIdentifier": "eve"}, "Permissions": ["SELECT"], "Resource": TABLES},
+            "eve may now lakeformation:SELECT on every table of orders",
+        ),
+        (
+            "AWS::QuickSight::DataSet",
+            {"Permissions": [{"Principal": "eve", "Actions": ["quicksight:PassDataSet"]}]},
+            "eve may now quicksight:PassDataSet on <New>",
+        ),
+        (
+            "AWS::EKS::AccessEntry",
+            {"PrincipalArn": "eve", "AccessPolicies": [CLUSTER_ADMIN], "ClusterName": "c", "KubernetesGroups": ["g"]},
+            "eve may now eks:AmazonEKSClusterAdminPolicy, eks:g on c",
+        ),
+    ],
+)
+def test_what_is_granted_without_a_policy_is_told(
+    of_prod: Templates, type_: str, properties: dict[str, Any], line: str
+) -> None:
+    of_prod.after["lake"]["Resources"]["New0123ABCD"] = {"Type": type_, "Properties": properties}
+    assert lines(of_prod.compared(), "Rights wider") == [f"lake: {line}"]
+
+
 def trust(templates: Templates, principal: dict[str, str]) -> None:
     role = templates.properties("processing", "AWS::IAM::Role", "RolesNodes")
     [one] = role["AssumeRolePolicyDocument"]["Statement"]

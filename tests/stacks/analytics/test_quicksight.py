@@ -159,7 +159,9 @@ def test_the_review_names_a_user_of_another_namespace_and_what_may_be_handed_on(
     assert [row[2] for row in found if row[0] == "QuickSight's user bob in partners"] == [
         "analytics/QuickSight/Dashboard"
     ]
-    assert [row[1][-1] for row in found if row[1][-1].startswith("may")] == ["may grant others: select"]
+    assert [row[2] for row in found if row[1][0].endswith("grant select")] == [
+        f"database {many.settings.lake.database}"
+    ]
 
 
 @pytest.mark.parametrize("kind", KINDS)

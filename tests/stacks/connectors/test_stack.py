@@ -29,8 +29,7 @@ from plugins.kafka.topics import (
 from plugins.workers.connect_workers import UTF8_ONLY, properties_file, resources
 from settings.connectors import sink_settings, source_settings, topics
 from settings.environment import Environment
-from stacks.gate.rights import statements as written_statements
-from stacks.gate.template import LATER, App, as_list, decoded, plain_text
+from stacks.gate.template import LATER, App, as_list, decoded, documents, plain_text
 from stacks.handlers.journal import REMEMBERED_SECONDS
 from stacks.handlers.msk_connect.changes import CONFIGURATION, WORKER_SETTINGS
 from stacks.provider import JOURNAL_KEYS, JOURNAL_VARIABLE
@@ -161,7 +160,9 @@ def on_kafka(synthesized: Synthesized) -> dict[str, list[dict[str, Any]]]:
     for subject in App(templates=synthesized.synthesis.templates).subjects:
         role = subject.stack.removeprefix(f"{synthesized.settings.prefix}-")
         owners = [owner["Ref"] for owner in subject.properties.get("Roles", [])] or [subject.id]
-        for _, statement in written_statements(subject):
+        for statement in (
+            each for document in documents(subject.properties) for each in as_list(document["Statement"])
+        ):
             if any(map(_means_kafka, as_list(statement.get("Action", "*")))):
                 resources = [_text(resource) for resource in as_list(statement["Resource"])]
                 for owner in owners:

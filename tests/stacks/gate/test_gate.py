@@ -29,6 +29,10 @@ from tests.synthesis import found_in
 
 pytestmark = pytest.mark.synth
 HANDLER, NODES = "ProvidersConnectorOnEventRole", "RolesNodes"
+# Whose policy a statement is added to: stack, type, the beginning of the logical id, and the document.
+IN_HANDLER = ("connectors", "AWS::IAM::Policy", HANDLER, "PolicyDocument")
+IN_BUCKET = ("lake", "AWS::S3::BucketPolicy", "LakePolicy", "PolicyDocument")
+STRANGER = "arn:aws:iam::999999999999:root"
 
 
 @pytest.mark.parametrize(("environment", "mutate", "line"), list(rows()))
@@ -95,15 +99,33 @@ def test_an_acceptance_of_nothing_is_refused(prod: Synthesized) -> None:
     assert "is accepted, and isn't in the template" in found.message
 
 
-def test_what_nobody_may_accept_is_refused_though_somebody_has(prod: Synthesized) -> None:
-    statement = {"Effect": "Allow", "Action": "secretsmanager:GetSecretValue", "Resource": "*"}
+@pytest.mark.parametrize(
+    ("role", "type_", "beginning", "document", "statement", "line"),
+    [
+        (*IN_HANDLER, {"Action": "secretsmanager:GetSecretValue", "Resource": "*"}, "this action knows resources"),
+        (*IN_HANDLER, {"NotAction": "iam:*", "Resource": "arn:aws:s3:::x"}, "name what is allowed"),
+        (*IN_HANDLER, {"Action": "lambda:*", "Resource": "arn:aws:lambda:r:2:x"}, "name the actions"),
+        (*IN_BUCKET, {"Principal": "*", "Action": "s3:GetObject", "Resource": "*"}, "is let in by a policy"),
+        (*IN_BUCKET, {"Principal": {"AWS": "*"}, "Action": "s3:Get*", "Resource": "*"}, "is let in by a policy"),
+        (*IN_BUCKET, {"Principal": {"Federated": "x"}, "Action": "s3:Get*", "Resource": "*"}, "is let in by a policy"),
+        (*IN_BUCKET, {"Principal": {"AWS": STRANGER}, "Action": "s3:Get*", "Resource": "*"}, "names another account"),
+    ],
+)
+def test_what_nobody_may_accept_is_refused_though_somebody_has(
+    prod: Synthesized, role: str, type_: str, beginning: str, document: str, statement: dict[str, object], line: str
+) -> None:
     changed = Changed(prod)
-    changed.allow("connectors", HANDLER, statement["Action"])
-    holder = next(n for n in changed.stack("connectors")["Resources"] if n.startswith(HANDLER) and "Policy" not in n)
-    noted = {"holder": {"Ref": holder}, "statement": statement, "reason": "It was said to be all right."}
-    accepted = (*prod.synthesis.accepted, accepted_statement("prod-cdc-lake-connectors", noted))
+    resources = changed.stack(role)["Resources"]
+    name, resource = next(
+        (name, each) for name, each in resources.items() if name.startswith(beginning) and each["Type"] == type_
+    )
+    resource["Properties"][document]["Statement"].append({"Effect": "Allow"} | statement)
+    holder = resource["Properties"].get("Roles", [{"Ref": name}])[0]
+    noted = {"holder": holder, "statement": statement, "reason": "It was said to be all right."}
+    accepted = prod.synthesis.accepted | accepted_statement(f"prod-cdc-lake-{role}", noted)
     found = review(changed.templates, Facts(settings=load("prod")), accepted)
-    assert {finding.rule for finding in found if finding.level == "error"} == {"no-administrators"}
+    assert [finding.message for finding in found if finding.level == "error" and line not in finding.message] == []
+    assert any(line in finding.message for finding in found)
 
 
 def test_a_refusal_is_the_commands_exit_status(

@@ -1,6 +1,5 @@
 """Our own rules on templates: each detects its fault, and passes correct templates."""
 
-import base64
 import json
 from typing import Any
 
@@ -31,23 +30,12 @@ def custom(request: object) -> dict[str, Any]:
     return {"Type": "Custom::Connector", "Properties": {"ServiceToken": "t", "Request": json.dumps(request)}}
 
 
-def policy(action: object, resource: object) -> dict[str, Any]:
-    statement = {"Effect": "Allow", "Action": action, "Resource": resource}
-    return {"Type": "AWS::IAM::Policy", "Properties": {"PolicyDocument": {"Statement": [statement]}}}
-
-
 def group(**rule: object) -> dict[str, Any]:
     return {"Type": "AWS::EC2::SecurityGroup", "Properties": {"SecurityGroupIngress": [rule]}}
 
 
 def connector(**configuration: str) -> dict[str, Any]:
     return custom({"connectorConfiguration": {name.replace("_", "."): value for name, value in configuration.items()}})
-
-
-def worker(setting: str) -> dict[str, Any]:
-    content = base64.b64encode(f"key.converter=Json\n{setting}\n".encode()).decode()
-    properties = {"Name": "worker", "PropertiesFileContent": content}
-    return {"Type": "AWS::KafkaConnect::WorkerConfiguration", "Properties": properties}
 
 
 LATER = ['{"database.password":"${secretsmanager:', {"Ref": "Secret"}, ':password}"}']
@@ -66,9 +54,6 @@ NAMES = {
         (connector(database_password="${secretsmanager:orders}"), True),
         (connector(database_password="${secretsmanager:orders:password}"), False),
         ({"Type": "Custom::Connector", "Properties": {"Request": {"Fn::Join": ["", LATER]}}}, False),
-        (worker("ssl.key.password=hunter2"), True),
-        (worker("ssl.key.password=${secretsmanager:x:password}"), False),
-        (worker("a=b"), False),
         (custom({"x": "{{resolve:secretsmanager:orders:SecretString:password}}"}), True),
         (custom(NAMES), False),
     ],
@@ -82,27 +67,6 @@ def test_a_release_without_checksum_is_a_warning() -> None:
     assert finding.level == "warning"
     assert "x.zip has no SHA-256" in str(finding)
     assert findings(custom({"releases": [{"file": "x.zip", "sha256": "0" * 64}]})) == []
-
-
-KAFKA = "arn:aws:kafka:r:a:"
-
-
-@pytest.mark.parametrize(
-    ("action", "resource", "wide"),
-    [
-        ("kafka-cluster:*", f"{KAFKA}topic/c/u/orders", True),
-        (["kafka-cluster:ReadData"], "*", True),
-        ("kafka-cluster:ReadData", f"{KAFKA}topic/c/u/*", True),
-        ("kafka-cluster:AlterGroup", {"Fn::Join": ["", [f"{KAFKA}group/", {"Ref": "C"}, "/u/*"]]}, True),
-        ("kafka-cluster:AlterGroup", f"{KAFKA}*", True),
-        ("kafka-cluster:ReadData", f"{KAFKA}topic/c/u/orders", False),
-        ("kafka-cluster:ReadData", f"{KAFKA}topic/c/u/__amazon_msk_connect_*", False),
-        ("s3:GetObject", "arn:aws:s3:::landing/*", False),
-    ],
-)
-def test_rights_on_kafka_name_topics_and_groups(action: object, resource: object, wide: bool) -> None:
-    found = findings(policy(action, resource))
-    assert "kafka-rights-scoped" in found if wide else found == []
 
 
 @pytest.mark.parametrize(
