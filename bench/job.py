@@ -52,6 +52,7 @@ class CountedS3(S3):
 
     def __init__(self, folder: Path, *, port: int) -> None:
         super().__init__(folder, port=port)
+        self.objects = folder / "objects"
         self.log = folder / "requests.log"
         self._read = 0
 
@@ -139,6 +140,20 @@ class RunningJob:
                 raise PlatformError(f"no {what} within {TIMEOUT_S} s: {self._last_words()}")
             time.sleep(look_s)
 
+    def run_to_its_end(self, what: str) -> float:
+        """Return the MB at most, looking ten times a second. Raises PlatformError if it fails or takes TIMEOUT_S."""
+        deadline, most = time.monotonic() + TIMEOUT_S, 0.0
+        while self._process.poll() is None:
+            if time.monotonic() > deadline:
+                raise PlatformError(f"{what} hasn't ended within {TIMEOUT_S} s")
+            with suppress(PlatformError):
+                most = max(most, self.megabytes())
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(0.1)
+        if self._process.returncode:
+            raise PlatformError(f"{what} has ended with {self._process.returncode}: {self._last_words()}")
+        return most
+
     def megabytes(self) -> float:
         """Return the resident memory of all its processes."""
         return self._sum(lambda process: process.memory_info().rss) / 2**20
@@ -161,7 +176,10 @@ class RunningJob:
             raise PlatformError(f"the job has ended: {self._last_words()}") from None
 
     def _last_words(self) -> str:
-        return " ".join(self._output.read_text(errors="replace").split())[-_SHOWN:]
+        text = " ".join(self._output.read_text(errors="replace").split())
+        # A JVM's error comes before where it was.
+        error = re.search(r"[\w.]*(Error|Exception)\b", text)
+        return text[error.start() :][:_SHOWN] if error else text[-_SHOWN:]
 
 
 @contextmanager
