@@ -23,7 +23,7 @@ import typer
 
 from bench import cases, hoodie_streamer, results
 from bench.cases import CASES, Case
-from bench.job import CountedS3, Request, counted_s3, spark_session, started
+from bench.job import CountedS3, Request, counted_s3, lay, spark_session, started
 from local.errors import PlatformError
 from local.services.spark import JOB, spark_submit
 from local.setup import jars
@@ -210,7 +210,7 @@ class Place:
             for number, lines in enumerate(objects):
                 if number == 1 + WARM:
                     cpu, _ = running.cpu_seconds(), self._taken()
-                _land(landing, lines, end)
+                _land(landing, lines, end, on_s3=self.s3 is not None)
                 end, began = end + len(lines), time.monotonic()
                 look = partial(self._is_newer, timeline, newest)
                 running.wait(look, f"commit {number + 1}", look_s=0.005)
@@ -283,8 +283,7 @@ def _new(folder: Path) -> Path:
     return folder
 
 
-def _land(landing: Path, lines: Sequence[str], first: int) -> None:
-    """Write an object, as S3 does: it is there when it is whole. Its name has the last event's number."""
-    whole = _new(landing / "0") / ".whole"
-    whole.write_text("".join(f"{line}\n" for line in lines))
-    whole.rename(whole.with_name(f"{first + len(lines) - 1:012d}_1_2.json"))
+def _land(landing: Path, lines: Sequence[str], first: int, *, on_s3: bool = False) -> None:
+    """Write an object, whose name has the last event's number."""
+    text = "".join(f"{line}\n" for line in lines)
+    lay(landing / "0" / f"{first + len(lines) - 1:012d}_1_2.json", text, on_s3=on_s3)

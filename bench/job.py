@@ -3,6 +3,7 @@
 Also starts Spark in this process, where a benchmark measures or fills something without the job.
 """
 
+import hashlib
 import os
 import re
 import subprocess
@@ -84,6 +85,19 @@ def counted_s3(folder: Path) -> Iterator[CountedS3]:
         yield s3
     finally:
         processes.stop(s3.name, grace_s=10)
+
+
+def lay(path: Path, text: str, *, on_s3: bool = True) -> None:
+    """Write an object where S3Proxy keeps it, with the hash that it would have: it is there when it is whole.
+
+    A request for each of many objects would take longer than what is measured.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole, content = path.with_name(".whole"), text.encode()
+    whole.write_bytes(content)
+    if on_s3:
+        os.setxattr(whole, "user.user.content-md5", hashlib.md5(content, usedforsecurity=False).digest())
+    whole.rename(path)
 
 
 def requests_of(text: str) -> Iterator[Request]:

@@ -17,7 +17,7 @@ import typer
 
 from bench import results
 from bench.application import key, land, line
-from bench.job import VERBS, CountedS3, Request, RunningJob, by_verb, counted_s3, running
+from bench.job import VERBS, CountedS3, Request, RunningJob, by_verb, counted_s3, lay, running
 from contract.lake import DATABASE
 from contract.source import OUTBOX_TABLE
 from spark_jobs.options import keys, submit
@@ -89,11 +89,8 @@ def measure(properties: str, *, commits: int, orders: int, landed: int = 0) -> l
 
 
 def _lie(s3: CountedS3, count: int, orders: int) -> None:
-    """Put objects where S3Proxy keeps them: as many requests would take longer than all that is measured."""
     for at in range(count):
-        path = s3.objects / "landing" / key(0, at)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{_event(at % orders, at)}\n")
+        lay(s3.objects / "landing" / key(0, at), f"{_event(at % orders, at)}\n")
 
 
 def _land(s3: CountedS3, orders: Sequence[int], *, offset: int) -> None:
