@@ -122,7 +122,6 @@ _FIRST = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 WAYS = {
     "mode=timestamp": "last_update > %(last)s AND last_update < now()",
     "… delay of 5 s": "last_update > %(last)s AND last_update < now() - interval '5 s'",
-    "HoodieStreamer's JdbcSource": "last_update > %(last)s",
     "overlap of 5 s": "last_update >= %(last)s::timestamptz - interval '5 s'",
 }
 

@@ -21,6 +21,9 @@ from bench.results import Value
 from cli.__main__ import app
 from contract.errors import CANNOT
 from local.setup import jars
+from operate.costs.bill import requests_of_rounds
+from operate.costs.prices import load_prices
+from settings.load import load
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = 1000
@@ -151,6 +154,25 @@ def test_the_page_is_what_its_figures_say() -> None:
     found = json.loads((ROOT / "docs" / "performance.json").read_text())
     assert (ROOT / "docs" / "performance.md").read_text() == render(found)
     assert len(render(found).split()) <= WORDS
+
+
+def test_a_months_bill_has_what_each_way_needs_and_what_changes_add() -> None:
+    bill = {"processing": {"EMR": 100}, "connectors": {"units, source": 30, "units, sink": 50}}
+    bill |= {"lake": {"S3 requests, thousands": 14}, "network": {"free": None}}
+    items = [{"part": part, "what": what, "usd": usd} for part, lines in bill.items() for what, usd in lines.items()]
+    prices = load_prices()
+    month = costs.Month(load("prod"), prices, items, event_bytes=1000)
+    assert month.ours(1e-9) == pytest.approx(180, abs=0.01)
+    # A commit in each round of 5 s, and what the landing zone keeps for 90 days.
+    kept = 1000 * 90 * 24 * 3600 / 1e9 * prices.of("s3.storage").usd
+    assert month.ours(1) == pytest.approx(180 + requests_of_rounds(prices, 5)[0] + kept)
+    others = {"without": ["processing", "sink"], "usd_per_gb": 0.07, "units": 2}
+    units = 2 * prices.of("connect.mcu").usd * prices.hours_per_month
+    assert month.other(others, 1) == pytest.approx(30 + units + 0.07 * 1000 * 730 * 3600 / 1e9)
+    # Three copies of a week's events: 1.8 TB at 1,000 a second, of which the brokers' volumes have room for a part.
+    room = month.environment.streaming.brokers * month.environment.streaming.volume_gb
+    beyond = (3 * 1000 * 1000 * 168 * 3600 / 1e9 - room) * prices.of("msk.storage").usd
+    assert month.other({"without": []}, 1000) == pytest.approx(180 + beyond)
 
 
 @pytest.mark.integration
