@@ -71,8 +71,8 @@ class Month:
     def other(self, other: Mapping[str, Any], rate: float) -> float:
         """Return the bill without what isn't needed, and with the units or the volume that it has in their place."""
         hours = self.prices.hours_per_month
-        units = other.get("units", 0) * self.prices.of("connect.mcu").usd * hours
-        through = other.get("usd_per_gb", 0) * rate * self.event_bytes * hours * 3600 / GB
+        units: float = other.get("units", 0) * self.prices.of("connect.mcu").usd * hours
+        through: float = other.get("usd_per_gb", 0) * rate * self.event_bytes * hours * 3600 / GB
         return self._base(other["without"]) + self._in_kafka(rate) + units + through
 
     def _base(self, without: Sequence[str] = ()) -> float:

@@ -150,8 +150,8 @@ def _kind(step: str) -> str:
     return words[1] if len(words) > 1 else step
 
 
-def _count(step: str) -> int:
-    return int(step.split()[0].replace(",", ""))
+def _count(step: Value) -> int:
+    return int(str(step).split()[0].replace(",", ""))
 
 
 def median(value: Value) -> float:

@@ -49,7 +49,7 @@ def table(heads: Sequence[str], *labels: Sequence[Value], times: int = 1) -> dic
 TABLES: dict[str, dict[str, dict[str, Any]]] = {
     **{case: {case: {"title": "", "heads": [*against_others.HEADS], "rows": _programs()}} for case in CASES},
     "first-load": {
-        "first-load": table(first_load.HEADS, *([way, 1, 1] for way in (*first_load.WAYS, *first_load.ALONE)))
+        "first-load": table(first_load.HEADS, *((way, 1, 1) for way in (*first_load.WAYS, *first_load.ALONE)))
     },
     "query": {
         "losses": table(query.LOSSES, ["this project's JdbcSource"], times=6),
@@ -157,9 +157,9 @@ def test_the_page_is_what_its_figures_say() -> None:
 
 
 def test_a_months_bill_has_what_each_way_needs_and_what_changes_add() -> None:
-    bill = {"processing": {"EMR": 100}, "connectors": {"units, source": 30, "units, sink": 50}}
-    bill |= {"lake": {"S3 requests, thousands": 14}, "network": {"free": None}}
-    items = [{"part": part, "what": what, "usd": usd} for part, lines in bill.items() for what, usd in lines.items()]
+    bill = [("processing", "EMR", 100), ("connectors", "units, source", 30), ("connectors", "units, sink", 50)]
+    of_nothing = [("lake", "S3 requests, thousands", 14), ("network", "free", None)]
+    items = [{"part": part, "what": what, "usd": usd} for part, what, usd in [*bill, *of_nothing]]
     prices = load_prices()
     month = costs.Month(load("prod"), prices, items, event_bytes=1000)
     assert month.ours(1e-9) == pytest.approx(180, abs=0.01)
