@@ -57,14 +57,20 @@ def install(home: Path) -> None:
 
 
 def command(
-    arguments: Sequence[str], home: Path, folder: Path, *, own: bool, s3_endpoint: str | None = None
+    arguments: Sequence[str],
+    home: Path,
+    folder: Path,
+    *,
+    own: bool,
+    s3_endpoint: str | None = None,
+    java_options: Sequence[str] = (),
 ) -> tuple[list[str], dict[str, str]]:
-    """Return command line and environment; `own`: without the settings of JVM and Spark that the job has.
+    """Return command line and environment; `own`: without the settings and options of JVM and Spark that the job has.
 
     Even then it has the job's cores, memory and short log, and no web page.
     """
     submitted, environment = spark_submit(
-        [], work_folder=folder, log_file=folder / "spark.log", s3_endpoint=s3_endpoint
+        [], work_folder=folder, log_file=folder / "spark.log", s3_endpoint=s3_endpoint, java_options=java_options
     )
     _, *file, _, _, _ = submitted
     jars = {"spark.driver.extraClassPath": f"{home}/jars/*"}

@@ -144,14 +144,15 @@ class RunningJob:
     def wait_for_commits(self, count: int) -> None:
         self.wait(lambda: self.commits() >= count, f"{count} commits")
 
-    def wait(self, reached: Callable[[], bool], what: str, *, look_s: float = 0.05) -> None:
-        """Wait until `reached`. Raises PlatformError if the job ends before, or after TIMEOUT_S."""
-        deadline = time.monotonic() + TIMEOUT_S
+    def wait(self, reached: Callable[[], bool], what: str, *, look_s: float = 0.05, timeout_s: float = 0) -> None:
+        """Wait until `reached`. Raises PlatformError if the job ends before, or after `timeout_s`, else TIMEOUT_S."""
+        limit = timeout_s or TIMEOUT_S
+        deadline = time.monotonic() + limit
         while not reached():
             if self._process.poll() is not None:
                 raise PlatformError(f"the job has ended before {what}: {self._last_words()}")
             if time.monotonic() > deadline:
-                raise PlatformError(f"no {what} within {TIMEOUT_S} s: {self._last_words()}")
+                raise PlatformError(f"no {what} within {limit} s: {self._last_words()}")
             time.sleep(look_s)
 
     def run_to_its_end(self, what: str) -> float:

@@ -79,14 +79,16 @@ def _trial(folder: Path, load: Load, poll_seconds: float, home: Path | None) -> 
 
 
 @contextmanager
-def _streamer(folder: Path, home: Path, of_job: Sequence[str], poll_seconds: float) -> Iterator[RunningJob]:
+def _streamer(
+    folder: Path, home: Path, of_job: Sequence[str], poll_seconds: float, java_options: Sequence[str] = ()
+) -> Iterator[RunningJob]:
     """Run HoodieStreamer with its own JdbcSource on the table of a job with these arguments, in a lake of its own."""
     folder.mkdir(exist_ok=True)
     at = of_job.index("--target-base-path") + 1
     of_job = [*of_job[:at], str(folder / "lake"), *of_job[at + 1 :]]
     options = table_of(of_job).write_options
     polling = hoodie_streamer.polling(of_job, options, "last_update", poll_seconds)
-    argv, environment = hoodie_streamer.command(polling, home, folder, own=False)
+    argv, environment = hoodie_streamer.command(polling, home, folder, own=False, java_options=java_options)
     with started(argv, environment, folder=folder) as running_streamer:
         yield running_streamer
 
@@ -198,7 +200,7 @@ def _loaded(
     """Return what a first load takes, then 1,000 changes, and deletes, which HoodieStreamer never finds."""
     began = time.monotonic()
     run = (
-        _streamer(folder, home, of_job, poll_seconds)
+        _streamer(folder, home, of_job, poll_seconds, _COMPILING)
         if home
         else running(of_job, folder=folder, java_options=_COMPILING)
     )

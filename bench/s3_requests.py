@@ -17,7 +17,7 @@ import typer
 
 from bench import results
 from bench.application import key, land, line
-from bench.job import VERBS, CountedS3, Request, RunningJob, by_verb, counted_s3, lay, running
+from bench.job import TIMEOUT_S, VERBS, CountedS3, Request, RunningJob, by_verb, counted_s3, lay, running
 from contract.lake import DATABASE
 from contract.source import OUTBOX_TABLE
 from spark_jobs.options import keys, submit
@@ -26,6 +26,8 @@ from spark_jobs.runtime.archive import ROOT
 LAYOUTS = {"default": "cdc_events.properties", "customer_id/order_id": "cdc_events_partitioned.properties"}
 # Long enough to tell the job's polls from a commit's requests.
 POLL_S = 1.0
+# An object of those before takes less.
+OBJECT_S = 0.05
 # From landing to the commit, and of all the job's processes.
 SECONDS, CPU_S = "s", "CPU s"
 HEADS = ("layout", "commits", *VERBS, "all", SECONDS, CPU_S)
@@ -74,7 +76,7 @@ def measure(properties: str, *, commits: int, orders: int, landed: int = 0) -> l
         _lie(s3, landed, orders)
         _land(s3, range(orders), offset=landed)
         with running(submit.job_arguments(table), folder=Path(folder), s3=s3) as job:
-            job.wait(lambda: job.upserts() >= orders and _events(job) >= landed + orders, "first load")
+            job.wait(lambda: _events(job) >= landed + orders, "first load", timeout_s=TIMEOUT_S + landed * OBJECT_S)
             first, counted = job.commits(), list[dict[str, float]]()
             for number in range(commits):
                 _wait_for_look(job, s3)
