@@ -265,7 +265,7 @@ def _parts(many: list[Journey]) -> list[tuple[str, list[Journey]]]:
 def _show(runs: Sequence[tuple[str, list[Journey]]], title: str) -> None:
     rows: list[list[results.Value]] = []
     for label, run in runs:
-        per_second = len(run) / max((run[-1].source_ms - run[0].source_ms) / 1000, 1e-3)
+        per_second = (len(run) - 1) / (run[-1].source_ms - run[0].source_ms) * 1000 if len(run) > 1 else None
         cells = [value for stage in STAGES.values() for value in percentiles(map(stage, run))]
         rows.append([label, len(run), per_second, *cells])
     results.show("freshness", title, HEADS, rows)

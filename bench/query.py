@@ -168,15 +168,15 @@ def _looks(spark: SparkSession, parameters: ConnectionParameters, rows: int) -> 
         return name, [one * 1000 for one in seconds]
 
     stamped, written = stamped_since("last_update", now), written_since(control.horizon)
-    yield timed("poll by the column, no change", lambda look: relation.seen(look, stamped), OLDEST)
-    yield timed("sweep by xmin, no change", lambda look: relation.counted(look, written))
+    yield timed("poll: no change", lambda look: relation.seen(look, stamped), OLDEST)
+    yield timed("sweep: no change", lambda look: relation.counted(look, written))
     execute(parameters, "UPDATE address SET address = address || '!', last_update = now() WHERE address_id <= 1000")
-    yield timed("poll by the column, 1,000 changed", lambda look: relation.seen(look, stamped), OLDEST)
+    yield timed("poll: 1,000 changed", lambda look: relation.seen(look, stamped), OLDEST)
     changed = partial(detection.changes, relation=relation, control=control, before=_mark(control))
-    yield timed("sweep by xmin, 1,000 changed", changed)
-    yield timed("count alone", lambda look: relation.counted(look, ALL))
-    yield timed("digests of all rows", relation.digests)
-    yield timed("bounds of four parts", lambda look: relation.parts(look, ALL, None, most=rows))
+    yield timed("sweep: 1,000 changed", changed)
+    yield timed("count", lambda look: relation.counted(look, ALL))
+    yield timed("digests", relation.digests)
+    yield timed("bounds of 4 parts", lambda look: relation.parts(look, ALL, None, most=rows))
 
 
 def _once(database: Database, settings: JdbcSettings, ask: Callable[[Look], Any], first: str | None) -> float:

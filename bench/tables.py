@@ -129,9 +129,9 @@ def crowded(
     p95 = _figures(waits)[1]
     title = f"{loads} first loads of {size * objects:,} events, in {commits} commits with changes; s"
     cases = (
-        (f"a change in each of {idle} idle tables at once", _figures(at_once), None),
-        ("the loads alone", (None, None, None), alone),
-        ("loads with a change a second in another table", _figures(waits), took),
+        (f"a change in each of {idle} tables", _figures(at_once), None),
+        ("loads alone", (None, None, None), alone),
+        ("loads, a change a second elsewhere", _figures(waits), took),
     )
     rows = [[case, *figures, loads_s] for case, figures, loads_s in cases]
     results.show("crowded", title, CROWDED_HEADS, rows)

@@ -1,4 +1,4 @@
-"""What `./lake dev bench all` runs: each benchmark's words at full and at short size."""
+"""What `./lake dev bench all` runs: each of the pipeline's benchmarks at full and at short size."""
 
 from typing import NamedTuple
 
@@ -33,7 +33,6 @@ BENCHES = {
     "tables": Bench("tables"),
     "reconcile": Bench("reconcile"),
     "outbox": Bench("outbox --rounds 5", "outbox --transactions 20 --clients 2 --rounds 1"),
-    "synth": Bench("synth"),
     "costs": Bench("costs", "costs"),
 }
 CASES = ("copy-on-write", "merge-on-read", "30-columns", "100-partitions")
