@@ -5,6 +5,7 @@ another table the job and HoodieStreamer commit one small object after another, 
 All tables must be alike.
 """
 
+import itertools
 import json
 import math
 import resource
@@ -13,9 +14,10 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -84,8 +86,9 @@ def main(
             given = CASES[title]
             given = replace(given, events=events or given.events, changes=changes or given.changes)
             trial = Trial(Path(name) / title, home, given, ways)
-            alike &= trial.run(rounds, commits, size, counted)
-            results.show(title, f"{title}, {rounds} rounds", HEADS, shown(trial.costs, trial.failed))
+            for number in range(rounds):
+                alike &= trial.round(number, commits, size, counted)
+                results.show(title, f"{title}, {number + 1} rounds", HEADS, shown(trial.costs, trial.failed))
     raise typer.Exit(0 if alike else 1)
 
 
@@ -124,33 +127,38 @@ class Trial:
         self.costs: Costs = defaultdict(list)
         self.failed: dict[Way, str] = {}
 
-    def run(self, rounds: int, commits: int, size: int, counted: int) -> bool:
-        """Run all rounds; tell whether all tables were alike. Raises PlatformError if the job fails."""
-        case, alike = self.case, True
-        landing = self.folder / "landing"
-        steps = {
+    @cached_property
+    def _landed(self) -> dict[str, Path]:
+        case, landing = self.case, self.folder / "landing"
+        return {
             f"{case.events:,} events": land(landing / "0", case.first(case.events)),
             f"{case.changes:,} changes on top": land(landing / "1", case.later(case.changes, case.events)),
         }
-        for number in range(rounds):
-            # Each is the first in some round.
-            ways = [one for one in self.ways if one not in self.failed]
-            turns = [*ways[number % len(ways) :], *ways[: number % len(ways)]]
-            place = Place(_new(self.folder / f"runs-{number}"), self.home, case)
-            for step, folder in steps.items():
-                for way in turns:
-                    self._note(step, way, partial(place.run, way, folder))
-            alike &= place.are_alike(self._left(turns))
-            # The script can't go on.
-            turns = [one for one in self._left(turns) if one != Way.PLAIN]
-            if commits:
-                place = Place(_new(self.folder / f"commits-{number}"), self.home, case)
+
+    def round(self, number: int, commits: int, size: int, counted: int) -> bool:
+        """Run a round; tell whether all tables were alike. Raises PlatformError if the job fails."""
+        # Each is the first in some round.
+        ways = self._left(self.ways)
+        turns = [*ways[number % max(len(ways), 1) :], *ways[: number % max(len(ways), 1)]]
+        with self._place("runs") as place:
+            for (step, folder), way in itertools.product(self._landed.items(), turns):
+                self._note(step, way, partial(place.run, way, folder))
+            alike = self._are_alike(place, turns)
+        # The script can't go on.
+        turns = [one for one in turns if one != Way.PLAIN]
+        if commits:
+            with self._place("commits") as place:
                 alike &= self._commit(place, turns, commits, size)
-            if counted and not number:
-                folder = _new(self.folder / "on-s3")
-                with counted_s3(folder) as s3:
-                    alike &= self._commit(Place(folder, self.home, case, s3), turns, counted, size)
+        if counted and not number:
+            with self._place("s3") as place, counted_s3(place.folder) as s3:
+                alike &= self._commit(replace(place, s3=s3), turns, counted, size)
         return alike
+
+    @contextmanager
+    def _place(self, name: str) -> "Iterator[Place]":
+        """Have a folder until the block ends: the tables of all rounds together may be larger than the disk."""
+        with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=_new(self.folder)) as folder:
+            yield Place(Path(folder), self.home, self.case)
 
     def _commit(self, place: "Place", turns: Sequence[Way], commits: int, size: int) -> bool:
         changes = cases.parts(self.case.later(size * (WARM + commits), FIRST), size)
@@ -158,6 +166,9 @@ class Trial:
         for way in turns:
             step = f"{commits} commits of {size}{' on S3' if place.s3 else ''}"
             self._note(step, way, partial(place.commit, way, objects))
+        return self._are_alike(place, turns)
+
+    def _are_alike(self, place: "Place", turns: Sequence[Way]) -> bool:
         left = self._left(turns)
         return not left or place.are_alike(left)
 
