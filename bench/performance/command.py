@@ -8,6 +8,7 @@ import datetime as dt
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -108,5 +109,8 @@ def _commit() -> str:
 
 def write(found: dict[str, Any], folder: Path) -> None:
     """Write both files; the page is as its figures say."""
-    (folder / f"{NAME}.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    lines = json.dumps(found, indent=1, ensure_ascii=False)
+    # A table's row is a line.
+    rows = re.sub(r"\n {6}\]", "]", re.sub(r"\n {7,}", " ", lines))
+    (folder / f"{NAME}.json").write_text(f"{rows}\n", encoding="utf-8")
     (folder / f"{NAME}.md").write_text(render(found), encoding="utf-8")
