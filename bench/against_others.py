@@ -78,6 +78,7 @@ def main(
     way: Annotated[list[Way], typer.Option(help="What runs; HoodieStreamer is a download of 273 MB.")] = [*Way],  # noqa: B006
 ) -> None:
     """Print CPU and wall seconds, memory and requests of each, and the job's share; exit 1 if the tables differ."""
+    results.check_names("--case", case, CASES)
     alike = True
     with tempfile.TemporaryDirectory(prefix="bench-job-") as name:
         ways = [one for one in Way if one in way]

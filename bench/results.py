@@ -9,11 +9,20 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from contract.errors import UserError
+
 # The file that gets a line of JSON for each table; unset where a benchmark runs by itself.
 RECORD = "BENCH_RECORD"
 WIDTH = 120
 # Several numbers are what the runs of one thing took.
 Value = str | int | float | None | Sequence[float]
+
+
+def check_names(option: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise UserError if a name isn't known."""
+    known = [*known]
+    if wrong := [name for name in given if name not in known]:
+        raise UserError(f"{option} {', '.join(wrong)}: no such name; there are {', '.join(known)}")
 
 
 def show(name: str, title: str, heads: Sequence[str], rows: Iterable[Sequence[Value]]) -> None:

@@ -42,6 +42,7 @@ def main(
     layout: Annotated[list[str], typer.Option(help="Measured layouts.")] = [*LAYOUTS],  # noqa: B006
 ) -> None:
     """Print requests, seconds and CPU seconds per commit, in parts of the run, to show growth."""
+    results.check_names("--layout", layout, LAYOUTS)
     rows: list[list[results.Value]] = []
     for name in layout:
         counted = measure(LAYOUTS[name], commits=commits, orders=orders, landed=landed)

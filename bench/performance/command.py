@@ -21,7 +21,7 @@ import typer
 
 from bench.performance.benches import BENCHES, Bench
 from bench.performance.page import render
-from bench.results import RECORD
+from bench.results import RECORD, check_names
 from contract.errors import NO, UserError
 from spark_jobs.runtime.archive import ROOT
 
@@ -38,8 +38,7 @@ def main(
     ] = None,
 ) -> None:
     """Run all benchmarks (hours), or some, and write their page; exit 1 if one fails or misses its goal."""
-    if unknown := {*(only or ())} - {*BENCHES}:
-        raise UserError(f"--only {', '.join(sorted(unknown))}: no such benchmark; there are {', '.join(BENCHES)}")
+    check_names("--only", only or (), BENCHES)
     folder = folder or (SHORT if short else DOCS)
     folder.mkdir(parents=True, exist_ok=True)
     found = _earlier(folder / f"{NAME}.json") if only else {"machine": machine(), "benches": {}}

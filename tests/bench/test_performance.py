@@ -147,7 +147,6 @@ def test_only_some_are_repeated_and_the_others_kept(commands: list[str], tmp_pat
     found = json.loads(file.read_text())["benches"]
     assert {name: bench["commit"] for name, bench in found.items()} == {"outbox": "0a1b2c3d", "costs": "new"}
     assert commands == ["costs"]
-    assert "--only cost: no such benchmark; there are copy-on-write, " in bench_all("--only", "cost").output
     file.write_text(json.dumps({**earlier, "machine": MACHINE}))
     refused = bench_all("--only", "costs", "--folder", str(tmp_path))
     assert (refused.exit_code, "figures of another machine" in refused.output) == (CANNOT, True)
@@ -176,6 +175,14 @@ def test_a_months_bill_has_what_each_way_needs_and_what_changes_add() -> None:
     room = month.environment.streaming.brokers * month.environment.streaming.volume_gb
     beyond = (3 * 1000 * 1000 * 168 * 3600 / 1e9 - room) * prices.of("msk.storage").usd
     assert month.other({"without": []}, 1000) == pytest.approx(180 + beyond)
+
+
+@pytest.mark.parametrize("words", ["all --only cost", "job --case cost", "requests --layout cost"])
+def test_a_wrong_name_is_one_line(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jars, "fetch", lambda _names=(): None)
+    run = CliRunner().invoke(app, ["dev", "bench", *words.split()])
+    assert (run.exit_code, len(run.output.splitlines())) == (CANNOT, 1)
+    assert f"{words.split()[1]} cost: no such name; there are " in run.output
 
 
 @pytest.mark.integration
