@@ -27,6 +27,8 @@ from spark_jobs.runtime.archive import ROOT
 
 DOCS, SHORT = ROOT / "docs", ROOT / "build" / "bench"
 NAME = "performance"
+# How long to see whether others keep the cores busy.
+LOOK_S = 2.0
 
 
 def main(
@@ -73,9 +75,9 @@ def machine() -> dict[str, Any]:
 
 def run(words: str) -> dict[str, Any]:
     """Run a benchmark, show its output, and return its tables with all that one needs to judge them."""
-    bench, began = Bench(words), time.monotonic()
+    bench, said, busy = Bench(words), "", psutil.cpu_percent(interval=LOOK_S)
     print(f"\n$ {bench.command}", flush=True)
-    load, said = os.getloadavg()[0], ""
+    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="bench-all-") as name:
         record = Path(name) / "tables.jsonl"
         variables = os.environ | {RECORD: str(record), "PYTHONUNBUFFERED": "1"}
@@ -92,7 +94,7 @@ def run(words: str) -> dict[str, Any]:
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "commit": _commit(),
         "seconds": round(time.monotonic() - began),
-        "load_before": round(load, 1),
+        "busy_percent": round(busy),
         "status": process.returncode,
         "said": said if process.returncode else "",
         "tables": {table.pop("name"): table for table in tables},

@@ -13,6 +13,8 @@ from bench.results import Value, number, text
 from settings.environment_pipeline import Job
 
 TEMPLATES = Path(__file__).parent
+# How busy the cores of a quiet machine may be with other things.
+QUIET_PERCENT = 10
 RATES = (10_000, 100_000)
 # sync_interval_seconds' default.
 ROUND_S = Job.model_fields["sync_interval_seconds"].default
@@ -136,7 +138,8 @@ class Page:
     def _origin(self, bench: str) -> str:
         ran = self._benches[bench]
         ended = f"; ended with {ran['status']}: {ran['said']}" if ran["status"] and ran["tables"] else ""
-        return f"`{ran['command']}`, {ran['date']}, {ran['commit']}{ended}  "
+        busy = f"; cores {ran['busy_percent']} % busy before" if (ran["busy_percent"] or 0) > QUIET_PERCENT else ""
+        return f"`{ran['command']}`, {ran['date']}, {ran['commit']}{busy}{ended}  "
 
 
 _KINDS = ("events", "changes", "commits", "counted")

@@ -75,7 +75,7 @@ TABLES: dict[str, dict[str, dict[str, Any]]] = {
 
 def ran(bench: str, **other: Any) -> dict[str, Any]:
     base = {"command": BENCHES[bench].command, "date": "2026-11-27", "commit": "0a1b2c3d", "status": 0, "said": ""}
-    return {**base, "tables": TABLES[bench], **other}
+    return {**base, "busy_percent": 3, "tables": TABLES[bench], **other}
 
 
 def test_a_table_is_printed_and_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
@@ -106,10 +106,13 @@ def test_the_whole_page_has_all_tables_and_is_short() -> None:
 
 def test_what_failed_or_never_ran_is_said_in_its_place() -> None:
     failed = ran("tables", status=3, said="lake: no port is free", tables={})
-    missed = ran("freshness", status=1, said="p95 21.0 s (goal 20): missed")
+    missed = ran("freshness", status=1, said="p95 21.0 s (goal 20): missed", busy_percent=40)
     page = render({"machine": MACHINE, "benches": {"tables": failed, "freshness": missed}})
     assert page.count("No figures: `./lake dev bench tables` ended with 3 on 2026-11-27: lake: no port is free") == 2
-    assert "`./lake dev bench freshness`, 2026-11-27, 0a1b2c3d; ended with 1: p95 21.0 s (goal 20): missed" in page
+    assert (
+        "`./lake dev bench freshness`, 2026-11-27, 0a1b2c3d; other load before: 2.5; ended with 1: p95 21.0 s (goal 20): missed"
+        in page
+    )
     assert "Not measured: `./lake dev bench reconcile`." in page
     assert "Not computed" in page
 
