@@ -109,10 +109,7 @@ def test_what_failed_or_never_ran_is_said_in_its_place() -> None:
     missed = ran("freshness", status=1, said="p95 21.0 s (goal 20): missed", busy_percent=40)
     page = render({"machine": MACHINE, "benches": {"tables": failed, "freshness": missed}})
     assert page.count("No figures: `./lake dev bench tables` ended with 3 on 2026-11-27: lake: no port is free") == 2
-    assert (
-        "`./lake dev bench freshness`, 2026-11-27, 0a1b2c3d; other load before: 2.5; ended with 1: p95 21.0 s (goal 20): missed"
-        in page
-    )
+    assert "0a1b2c3d; cores 40 % busy before; ended with 1: p95 21.0 s (goal 20): missed" in page
     assert "Not measured: `./lake dev bench reconcile`." in page
     assert "Not computed" in page
 
