@@ -156,7 +156,7 @@ class RunningJob:
             time.sleep(look_s)
 
     def run_to_its_end(self, what: str) -> float:
-        """Return the MB at most, looking ten times a second. Raises PlatformError if it fails or takes TIMEOUT_S."""
+        """Return the MB at most, looking four times a second. Raises PlatformError if it fails or takes TIMEOUT_S."""
         deadline, most = time.monotonic() + TIMEOUT_S, 0.0
         while self._process.poll() is None:
             if time.monotonic() > deadline:
@@ -164,14 +164,14 @@ class RunningJob:
             with suppress(PlatformError):
                 most = max(most, self.megabytes())
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(0.1)
+                self._process.wait(0.25)
         if self._process.returncode:
             raise PlatformError(f"{what} has ended with {self._process.returncode}: {self._last_words()}")
         return most
 
     def megabytes(self) -> float:
-        """Return the resident memory of all its processes."""
-        return self._sum(lambda process: process.memory_info().rss) / 2**20
+        """Return the memory of all its processes (PSS): a process just forked shares all of the JVM's."""
+        return self._sum(lambda process: process.memory_full_info().pss) / 2**20
 
     def cpu_seconds(self) -> float:
         return self._sum(lambda process: sum(process.cpu_times()[:2]))
@@ -180,7 +180,7 @@ class RunningJob:
         total = 0.0
         for process in self._processes():
             # Python's workers may end during the count.
-            with suppress(psutil.NoSuchProcess):
+            with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
                 total += value(process)
         return total
 
