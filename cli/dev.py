@@ -35,7 +35,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
             ("tables", "What many tables in one application cost.", "bench.tables", JARS),
             ("first-load", "A first load both ways, from `up` to an equal comparison.", "bench.first_load", JARS),
             ("crowded", "How long a change waits while other tables load.", "bench.tables:crowded", JARS),
-            ("costs", "USD a month by changes a second, here and elsewhere.", "bench.costs", WHEELS),
+            ("costs", "USD a month by changes a second, here and elsewhere.", "bench.performance.costs", WHEELS),
             ("synth", "Synthesis against importing CDK and an empty app.", "bench.synth", WHEELS),
         ),
     ),

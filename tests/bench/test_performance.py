@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from bench import against_others, costs, first_load, freshness, query, reconcile, results, s3_requests, tables
+from bench import against_others, first_load, freshness, query, reconcile, results, s3_requests, tables
 from bench.against_others import TITLES
 from bench.outbox import command as outbox
-from bench.performance import command
+from bench.performance import command, costs
 from bench.performance.benches import BENCHES, CASES
 from bench.performance.page import render
 from bench.results import Value

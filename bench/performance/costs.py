@@ -1,7 +1,7 @@
 """USD a month by changes a second, here and with what could stand in its place: `./lake dev bench costs`.
 
 Nothing is measured: an environment's bill is `./lake aws costs`', and what grows with the changes is added: a commit in
-each round, and what Kafka and the landing zone keep. Others' prices have date and source in bench/alternatives.toml.
+each round, and what Kafka and the landing zone keep. Others' prices have date and source in alternatives.toml.
 """
 
 import json
