@@ -1,47 +1,40 @@
 """Measures the streaming job against HoodieStreamer and a plain script: `./lake dev bench job` (bench/README.md).
 
-Each runs in turn, in a JVM of its own on the same cores: first on events of the outbox table, then on changes of its
-rows. On another table the job and HoodieStreamer commit one small object after another. All tables must be alike.
+Each runs in turn, in a JVM of its own on the same cores: first on events of a table, then on changes of its rows. On
+another table the job and HoodieStreamer commit one small object after another, and once on an S3 that counts requests.
+All tables must be alike.
 """
 
+import itertools
 import json
 import math
 import resource
 import statistics
-import subprocess
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from bench import hoodie_streamer
-from bench.job import TIMEOUT_S, spark_session, started
-from bench.order_events import first, later
-from contract import lake, source
-from contract.events import DELETE, OPERATION
+from bench import cases, hoodie_streamer, results
+from bench.cases import CASES, Case
+from bench.job import CountedS3, Request, counted_s3, lay, spark_session, started
 from local.errors import PlatformError
 from local.services.spark import JOB, spark_submit
 from local.setup import jars
-from spark_jobs.decoding import schema
-from spark_jobs.decoding.schema import IS_DELETED, Column, Encoding
-from spark_jobs.options import command_line, properties, settings, submit
-from spark_jobs.options.table_settings import TableSettings
 from spark_jobs.runtime.archive import ROOT
 
-SCHEMA_FILE = ROOT / "pipelines" / "orders" / "cdc_events.avsc"
 OBJECT_EVENTS = 10_000
 # Before the small commits that are measured: events of the table, and commits, since a JVM is slow at first.
 FIRST, WARM = 1000, 10
-_SHOWN = 500
+HEADS = ("step", "program", "CPU s", "s", "s, p95", "MB at most", "requests", "CPU, job / it")
 
 
 class Way(StrEnum):
@@ -62,45 +55,41 @@ TITLES = {
 
 
 class Cost(NamedTuple):
-    """Seconds of a run, from start to end; or of commits: CPU of one, and from each object to its commit."""
+    """A run's seconds from start to end, or those of each commit; CPU of a run or commit; MB; S3 requests a commit."""
 
     cpu: float
     wall: Sequence[float]
+    megabytes: float
+    requests: float | None = None
+
+
+Costs = dict[tuple[str, Way], list[Cost]]
 
 
 def main(
     *,
-    events: Annotated[int, typer.Option(min=1, help="Events of the first run, a fifth of them updates.")] = 100_000,
-    changes: Annotated[int, typer.Option(min=1, help="Changes of the second, a tenth of them deletes.")] = 1000,
+    case: Annotated[list[str], typer.Option(help="A table.")] = [*CASES],  # noqa: B006
+    events: Annotated[int, typer.Option(min=0, help="Events of the first run, a fifth updates; 0: the case's.")] = 0,
+    changes: Annotated[int, typer.Option(min=0, help="Changes of the second, a tenth deletes; 0: the case's.")] = 0,
     commits: Annotated[int, typer.Option(min=0, help="Small commits, one after another.")] = 50,
     size: Annotated[int, typer.Option(min=1, help="Changes of each of them.")] = 20,
+    counted: Annotated[int, typer.Option(min=0, help="Commits on S3, whose requests are counted.")] = 10,
     rounds: Annotated[int, typer.Option(min=1, help="Runs of each.")] = 5,
     way: Annotated[list[Way], typer.Option(help="What runs; HoodieStreamer is a download of 273 MB.")] = [*Way],  # noqa: B006
 ) -> None:
-    """Print CPU and wall seconds of each, and the job's share; exit 1 if the tables differ."""
-    steps = {f"{events:,} events": list(first(events)), f"{changes:,} changes on top": list(later(changes, events))}
-    objects = [list(first(FIRST)), *_parts(list(later(size * (WARM + commits), FIRST)), size)]
-    costs: defaultdict[tuple[str, Way], list[Cost]] = defaultdict(list)
+    """Print CPU and wall seconds, memory and requests of each, and the job's share; exit 1 if the tables differ."""
+    results.check_names("--case", case, CASES)
+    alike = True
     with tempfile.TemporaryDirectory(prefix="bench-job-") as name:
         ways = [one for one in Way if one in way]
         home = _home(Path(name), ways)
-        alike = True
-        for number in range(rounds):
-            # Each is the first in some round.
-            turns = [*ways[number % len(ways) :], *ways[: number % len(ways)]]
-            place = Place(Path(name) / f"runs-{number}", home)
-            for at, (step, lines) in enumerate(steps.items()):
-                landing = place.land(str(at), lines)
-                for one in turns:
-                    costs[step, one].append(place.run(one, landing))
-            alike &= place.are_alike(turns)
-            # The script can't go on.
-            turns = [one for one in turns if one != Way.PLAIN and commits]
-            place = Place(Path(name) / f"commits-{number}", home)
-            for one in turns:
-                costs[f"{commits} commits of {size}", one].append(place.commit(one, objects))
-            alike &= not turns or place.are_alike(turns)
-    Console(width=100).print(shown(costs))
+        for title in case:
+            given = CASES[title]
+            given = replace(given, events=events or given.events, changes=changes or given.changes)
+            trial = Trial(Path(name) / title, home, given, ways)
+            for number in range(rounds):
+                alike &= trial.round(number, commits, size, counted)
+                results.show(title, f"{title}, {number + 1} rounds", HEADS, shown(trial.costs, trial.failed))
     raise typer.Exit(0 if alike else 1)
 
 
@@ -112,83 +101,143 @@ def _home(folder: Path, ways: Sequence[Way]) -> Path:
     return home
 
 
-def shown(costs: Mapping[tuple[str, Way], Sequence[Cost]]) -> Table:
-    """Show medians with the least and the most of all rounds; of small commits also the 95th percentile."""
-    table = Table("median (least-most)", "CPU s", "s", "s, p95", "CPU, job / it")
-    for step in dict.fromkeys(step for step, _ in costs):
-        table.add_row(f"[bold]{step}")
+def shown(costs: Mapping[tuple[str, Way], Sequence[Cost]], failed: Mapping[Way, str]) -> Iterator[list[results.Value]]:
+    """Yield a row for each step and program, with all rounds; of small commits also the 95th percentile."""
+    for (step, way), runs in costs.items():
         jobs = [run.cpu for run in costs.get((step, Way.JOB), ())]
-        for way in (way for way in Way if (step, way) in costs):
-            cpu = [run.cpu for run in costs[step, way]]
-            seconds = sorted(one for run in costs[step, way] for one in run.wall)
-            late = f"{seconds[math.ceil(len(seconds) * 0.95) - 1]:.2f}" if len(seconds) > len(cpu) else ""
-            ratio = f"{statistics.median(jobs) / statistics.median(cpu):.2f}" if jobs else ""
-            table.add_row(TITLES[way], _spread(cpu), _spread(seconds), late, ratio)
-        table.add_section()
-    return table
+        cpu, seconds = [run.cpu for run in runs], sorted(one for run in runs for one in run.wall)
+        late = seconds[math.ceil(len(seconds) * 0.95) - 1] if len(seconds) > len(cpu) else None
+        megabytes = max(run.megabytes for run in runs)
+        requests = [run.requests for run in runs if run.requests is not None]
+        ratio = statistics.median(jobs) / statistics.median(cpu) if jobs else None
+        yield [step, TITLES[way], cpu, seconds, late, round(megabytes), requests or None, ratio]
+    for way, message in failed.items():
+        yield ["failed", TITLES[way], message, *[None] * (len(HEADS) - 3)]
 
 
-def _spread(values: Sequence[float]) -> str:
-    digits = 2 if statistics.median(values) < 5 else 1
-    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}-{max(values):.{digits}f})"
+@dataclass
+class Trial:
+    """A case's runs by all ways, and what they cost; a way other than the job that fails is left out from then on."""
+
+    folder: Path
+    home: Path
+    case: Case
+    ways: list[Way]
+
+    def __post_init__(self) -> None:
+        self.costs: Costs = defaultdict(list)
+        self.failed: dict[Way, str] = {}
+
+    @cached_property
+    def _landed(self) -> dict[str, Path]:
+        case, landing = self.case, self.folder / "landing"
+        return {
+            f"{case.events:,} events": land(landing / "0", case.first(case.events)),
+            f"{case.changes:,} changes on top": land(landing / "1", case.later(case.changes, case.events)),
+        }
+
+    def round(self, number: int, commits: int, size: int, counted: int) -> bool:
+        """Run a round; tell whether all tables were alike. Raises PlatformError if the job fails."""
+        # Each is the first in some round.
+        ways = self._left(self.ways)
+        turns = [*ways[number % max(len(ways), 1) :], *ways[: number % max(len(ways), 1)]]
+        with self._place("runs") as place:
+            for (step, folder), way in itertools.product(self._landed.items(), turns):
+                self._note(step, way, partial(place.run, way, folder))
+            alike = self._are_alike(place, turns)
+        # The script can't go on.
+        turns = [one for one in turns if one != Way.PLAIN]
+        if commits:
+            with self._place("commits") as place:
+                alike &= self._commit(place, turns, commits, size)
+        if counted and not number:
+            with self._place("s3") as place, counted_s3(place.folder) as s3:
+                alike &= self._commit(replace(place, s3=s3), turns, counted, size)
+        return alike
+
+    @contextmanager
+    def _place(self, name: str) -> "Iterator[Place]":
+        """Have a folder until the block ends: the tables of all rounds together may be larger than the disk."""
+        with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=_new(self.folder)) as folder:
+            yield Place(Path(folder), self.home, self.case)
+
+    def _commit(self, place: "Place", turns: Sequence[Way], commits: int, size: int) -> bool:
+        changes = cases.parts(self.case.later(size * (WARM + commits), FIRST), size)
+        objects = [list(self.case.first(FIRST)), *changes]
+        for way in turns:
+            step = f"{commits} commits of {size}{' on S3' if place.s3 else ''}"
+            self._note(step, way, partial(place.commit, way, objects))
+        return self._are_alike(place, turns)
+
+    def _are_alike(self, place: "Place", turns: Sequence[Way]) -> bool:
+        left = self._left(turns)
+        return not left or place.are_alike(left)
+
+    def _left(self, ways: Sequence[Way]) -> list[Way]:
+        return [one for one in ways if one not in self.failed]
+
+    def _note(self, step: str, way: Way, run: Callable[[], Cost]) -> None:
+        if way in self.failed:
+            return
+        try:
+            self.costs[step, way].append(run())
+        except PlatformError as error:
+            if way == Way.JOB:
+                raise
+            self.failed[way] = f"{step}: {error}"
+            print(f"left out: {TITLES[way]}: {self.failed[way]}", flush=True)
 
 
-def _parts(lines: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    return (lines[start : start + size] for start in range(0, len(lines), size))
+def land(folder: Path, lines: Iterator[str]) -> Path:
+    """Land many events; return their folder."""
+    for number, part in enumerate(cases.parts(lines, OBJECT_EVENTS)):
+        _land(folder, part, OBJECT_EVENTS * number)
+    return folder
 
 
 @dataclass(frozen=True)
 class Place:
-    """A folder of landed events and a table of each way; `home` is HoodieStreamer's Spark."""
+    """A folder with a table of each way, or the S3 that has them; `home` is HoodieStreamer's Spark."""
 
     folder: Path
     home: Path
-
-    def land(self, name: str, lines: Sequence[str]) -> Path:
-        """Land many events; return their folder."""
-        landing = self.folder / "landing" / name
-        for number, part in enumerate(_parts(lines, OBJECT_EVENTS)):
-            _land(landing, part, OBJECT_EVENTS * number)
-        return landing
+    case: Case
+    s3: CountedS3 | None = None
 
     def run(self, way: Way, landing: Path) -> Cost:
         """Run one on what is landed. Raises PlatformError if it fails."""
-        argv, environment = self._command(way, landing)
-        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        how: dict[str, Any] = {"capture_output": True, "text": True, "timeout": TIMEOUT_S}
-        try:
-            ended = subprocess.run(argv, env=environment, cwd=self.folder, check=False, **how)
-        except subprocess.TimeoutExpired:
-            raise PlatformError(f"{TITLES[way]} hasn't ended within {TIMEOUT_S} s") from None
-        wall, used = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-        if ended.returncode:
-            said = " ".join(ended.stderr.split())[:_SHOWN]
-            raise PlatformError(f"{TITLES[way]} has ended with {ended.returncode}: {said}")
-        return Cost(used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime, [wall])
+        argv, environment = self._command(way, str(landing))
+        before, began = _children_cpu_s(), time.monotonic()
+        with started(argv, environment, folder=self.folder / f"{way}-work") as running:
+            megabytes = running.run_to_its_end(TITLES[way])
+        return Cost(_children_cpu_s() - before, [time.monotonic() - began], megabytes)
 
     def commit(self, way: Way, objects: Sequence[Sequence[str]]) -> Cost:
         """Land each object after the last one's commit. Raises PlatformError if one isn't committed."""
-        landing, timeline = self.folder / "landing" / way, self.folder / way / ".hoodie"
+        landing, timeline = self._files("landing", way), self._files("lake", way) / ".hoodie"
         (landing / "0").mkdir(parents=True)
-        argv, environment = self._command(way, landing, continuous=True)
-        seconds, end, newest = list[float](), 0, ""
+        argv, environment = self._command(way, self._uri("landing", way), continuous=True)
+        seconds, end, newest, peaks = list[float](), 0, "", list[float]()
         with started(argv, environment, folder=self.folder / f"{way}-work") as running:
             for number, lines in enumerate(objects):
                 if number == 1 + WARM:
-                    cpu = running.cpu_seconds()
-                _land(landing, lines, end)
+                    cpu, _ = running.cpu_seconds(), self._taken()
+                _land(landing, lines, end, on_s3=self.s3 is not None)
                 end, began = end + len(lines), time.monotonic()
-                running.wait(partial(_is_newer, timeline, newest), f"commit {number + 1}", look_s=0.005)
+                look = partial(self._is_newer, timeline, newest)
+                running.wait(look, f"commit {number + 1}", look_s=0.005)
                 seconds.append(time.monotonic() - began)
-                newest = _newest(timeline)
-            cpu = running.cpu_seconds() - cpu
+                peaks.append(running.megabytes())
+                newest = self._newest(timeline)
+            cpu, counted = running.cpu_seconds() - cpu, self._taken()
         measured = seconds[1 + WARM :]
-        return Cost(cpu / len(measured), measured)
+        requests = len(counted) / len(measured) if self.s3 else None
+        return Cost(cpu / len(measured), measured, max(peaks), requests)
 
     def are_alike(self, ways: Sequence[Way]) -> bool:
         """Compare all tables with the first one, row by row, and print what was found."""
         with spark_session(self.folder / "spark") as spark:
-            frames = [spark.read.format("hudi").load(str(self.folder / way)) for way in ways]
+            frames = [spark.read.format("hudi").load(str(self._files("lake", way))) for way in ways]
             columns = [name for frame in frames[:1] for name in frame.columns if not name.startswith("_hoodie_")]
             rows = [frame.select(columns) for frame in frames]
             counts = [frame.count() for frame in rows]
@@ -198,19 +247,47 @@ class Place:
         print(f"rows: {told}", flush=True)
         return len({*counts}) <= 1 and all(counts) and not any(differing)
 
-    def _command(self, way: Way, landing: Path, *, continuous: bool = False) -> tuple[list[str], dict[str, str]]:
-        given, work = _arguments(landing, self.folder / way), _new(self.folder / f"{way}-work")
+    def _files(self, bucket: str, way: Way) -> Path:
+        """Return where a bucket's files of one way are: S3Proxy keeps each object as the file with its content."""
+        return (self.s3.objects if self.s3 else self.folder) / bucket / way
+
+    def _uri(self, bucket: str, way: Way) -> str:
+        return f"s3a://{bucket}/{way}" if self.s3 else str(self._files(bucket, way))
+
+    def _taken(self) -> list[Request]:
+        """Return the requests for the table since the last call, without the looks into the landing zone."""
+        found = self.s3.taken() if self.s3 else []
+        return [one for one in found if one.target.startswith("/lake")]
+
+    def _newest(self, timeline: Path) -> str:
+        return max((path.name for path in timeline.glob(f"*{self.case.completed}")), default="")
+
+    def _is_newer(self, timeline: Path, last: str) -> bool:
+        return self._newest(timeline) > last
+
+    def _command(self, way: Way, landing: str, *, continuous: bool = False) -> tuple[list[str], dict[str, str]]:
+        work, case = _new(self.folder / f"{way}-work"), self.case
+        schema_file = work / "source.avsc"
+        schema_file.write_text(case.schema)
+        given = cases.arguments(case, landing, self._uri("lake", way), schema_file)
         mode = ["--continuous"] if continuous else []
+        endpoint = self.s3.endpoint if self.s3 else None
         if way in (Way.STREAMER, Way.OWN):
             target, own = work / "target.avsc", way == Way.OWN
-            target.write_text(hoodie_streamer.target_schema(SCHEMA_FILE.read_text()))
-            theirs = hoodie_streamer.arguments(given, _table(given).write_options, _columns(), target, own=own)
-            return hoodie_streamer.command([*theirs, *mode], home=self.home, folder=work, own=own)
+            target.write_text(hoodie_streamer.target_schema(case.schema))
+            options, columns = cases.table_of(given).write_options, cases.columns_of(case)
+            theirs = hoodie_streamer.arguments(given, options, columns, target, own=own)
+            return hoodie_streamer.command([*theirs, *mode], self.home, work, own=own, s3_endpoint=endpoint)
         program, told = JOB, [*given, *mode]
         if way == Way.PLAIN:
             program = ROOT / "bench" / "plain_upsert.py"
-            told = [json.dumps(_plain(_table(given), landing, self.folder / way))]
-        return spark_submit(told, work_folder=work, log_file=work / "spark.log", program=program)
+            told = [json.dumps(cases.plain(case, cases.table_of(given), landing))]
+        return spark_submit(told, work_folder=work, log_file=work / "spark.log", program=program, s3_endpoint=endpoint)
+
+
+def _children_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _new(folder: Path) -> Path:
@@ -218,67 +295,7 @@ def _new(folder: Path) -> Path:
     return folder
 
 
-def _land(landing: Path, lines: Sequence[str], first: int) -> None:
-    """Write an object, as S3 does: it is there when it is whole. Its name has the last event's number."""
-    whole = _new(landing / "0") / ".whole"
-    whole.write_text("".join(f"{line}\n" for line in lines))
-    whole.rename(whole.with_name(f"{first + len(lines) - 1:012d}_1_2.json"))
-
-
-def _newest(timeline: Path) -> str:
-    return max((path.name for path in timeline.glob("*.commit")), default="")
-
-
-def _is_newer(timeline: Path, last: str) -> bool:
-    return _newest(timeline) > last
-
-
-def _arguments(landing: Path, table: Path) -> list[str]:
-    job = submit.TableJob(
-        landing=str(landing),
-        table_path=str(table),
-        database=lake.DATABASE,
-        table=source.OUTBOX_TABLE,
-        schema_file=str(SCHEMA_FILE),
-        properties_file=str(ROOT / "spark_jobs" / "conf" / "cdc_events.properties"),
-        # As HoodieStreamer: no pause after a commit.
-        sync_interval_seconds=0,
-    )
-    return [one for one in submit.job_arguments(job) if one not in ("--enable-sync", "--continuous")]
-
-
-def _table(arguments: Sequence[str]) -> TableSettings:
-    given = command_line.parse(arguments)
-    pairs = properties.load(str(given.props), lambda path: Path(path).read_text())
-    every = properties.combine(pairs, properties.parse_overrides(given.hoodie_conf))
-    return settings.decide(given, every, lambda _line: None).table
-
-
-def _plain(table: TableSettings, landing: Path, path: Path) -> dict[str, Any]:
-    columns = schema.parse(SCHEMA_FILE.read_text(), str(SCHEMA_FILE))
-    return {
-        "schema": ", ".join(f"`{column.source}` {column.wire.simpleString()}" for column in columns),
-        "columns": _columns(),
-        "ordering": table.ordering_field,
-        "landing": str(landing / "*"),
-        "options": dict(table.write_options)
-        | {
-            "hoodie.table.name": table.name,
-            "hoodie.datasource.write.operation": "upsert",
-            "hoodie.datasource.write.precombine.field": table.ordering_field,
-            "hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
-            "hoodie.combine.before.upsert": "false",
-        },
-        "table": str(path),
-    }
-
-
-def _columns() -> list[str]:
-    """Return the SQL of each column of the table."""
-    columns = schema.parse(SCHEMA_FILE.read_text(), str(SCHEMA_FILE))
-    return [*map(_stored, columns), f"{OPERATION} = '{DELETE}' AS {IS_DELETED}"]
-
-
-def _stored(column: Column) -> str:
-    convert = {Encoding.DAYS: "date_from_unix_date({})", Encoding.ISO_TIMESTAMP: "CAST({} AS timestamp)"}
-    return f"{convert.get(column.encoding, '{}').format(column.name)} AS {column.name}"
+def _land(landing: Path, lines: Sequence[str], first: int, *, on_s3: bool = False) -> None:
+    """Write an object, whose name has the last event's number."""
+    text = "".join(f"{line}\n" for line in lines)
+    lay(landing / "0" / f"{first + len(lines) - 1:012d}_1_2.json", text, on_s3=on_s3)

@@ -34,8 +34,12 @@ def _sample() -> dict[str, Any]:
 
 def land(s3: CountedS3, table: int, lines: Sequence[str], *, offset: int) -> None:
     """Land an object of a table's events; the last has `offset`."""
-    key = f"cdc/{_topic(table)}/0/{offset:012d}_1_2.json"
-    s3.client().put_object(Bucket="landing", Key=key, Body="".join(f"{one}\n" for one in lines).encode())
+    text = "".join(f"{one}\n" for one in lines)
+    s3.client().put_object(Bucket="landing", Key=key(table, offset), Body=text.encode())
+
+
+def key(table: int, offset: int) -> str:
+    return f"cdc/{_topic(table)}/0/{offset:012d}_1_2.json"
 
 
 def name(table: int) -> str:

@@ -27,9 +27,8 @@ from typing import Annotated, Any
 import psutil
 import typer
 from pyarrow import parquet
-from rich.console import Console
-from rich.table import Table
 
+from bench import results
 from bench.job import TIMEOUT_S, execute
 from contract.events import ADDED_TYPES
 from contract.source import CONNECTOR_ROLE
@@ -88,23 +87,32 @@ def main(
     runs: Annotated[int, typer.Option(min=1, help="Runs of each, in turn.")] = 1,
 ) -> None:
     """Load, and print the figures so far after each run."""
-    console, found = Console(width=110), list[Load]()
+    found = list[Load]()
     for count in map(int, rows.split(",")):
         for spread in map(int, tables.split(",")):
             for way in ways.split(",") * runs:
                 found.append(measure(way, count, spread))
-                console.print(shown(found))
+                results.show("first-load", "from `up`, or spark-submit, until the lake is equal", HEADS, rows_of(found))
 
 
-def shown(loads: Sequence[Load]) -> Table:
-    table = Table("way", "rows", "tables", "up s", "equal s", "rows/s", "CPU s", "µs of CPU per row", "MB at most")
+HEADS = ("way", "rows", "tables", "up s", "equal s", "rows/s", "CPU s", "µs of CPU per row", "MB at most")
+
+
+def rows_of(loads: Sequence[Load]) -> list[list[results.Value]]:
+    """Return a row for each kind of load, with all of its runs."""
+    kinds: dict[tuple[str, int, int], list[Load]] = {}
     for one in loads:
-        up_s = "" if one.up_s is None else f"{one.up_s:.1f}"
-        figures = (up_s, f"{one.equal_s:.1f}", f"{one.rows / one.equal_s:,.0f}", f"{one.cpu_s:.0f}")
-        megabytes = "" if one.megabytes is None else f"{one.megabytes:,.0f}"
-        each = f"{one.cpu_s / one.rows * 1e6:,.0f}"
-        table.add_row(one.way, f"{one.rows:,}", str(one.tables), *figures, each, megabytes)
-    return table
+        kinds.setdefault((one.way, one.rows, one.tables), []).append(one)
+    return [[*kind, *map(_of_runs, zip(*map(_figures, runs), strict=True))] for kind, runs in kinds.items()]
+
+
+def _figures(one: Load) -> tuple[float | None, ...]:
+    per_row = one.cpu_s / one.rows * 1e6
+    return one.up_s, one.equal_s, one.rows / one.equal_s, one.cpu_s, per_row, one.megabytes
+
+
+def _of_runs(values: Sequence[float | None]) -> results.Value:
+    return [value for value in values if value is not None] or None
 
 
 def measure(way: str, rows: int, tables: int) -> Load:

@@ -1,6 +1,7 @@
 """Measures how old a change is when the lake shows it, and where the time goes: `./lake dev bench freshness`.
 
-Runs on its own local platform: single changes on an idle system, then many per second. Times are those of the source's
+Runs on its own local platform: single changes on an idle system, then many per second, and again while another
+application on the same cores has first loads of another database, one after another. Times are those of the source's
 commit, of the broker, and of the files in which S3Proxy keeps objects and the table's timeline, so that measuring adds
 no requests. A commit can be queried as soon as its file exists: there a journey ends.
 """
@@ -15,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +25,8 @@ from typing import Annotated, Any, NamedTuple
 import psycopg2
 import typer
 from confluent_kafka import Consumer, TopicPartition
-from rich.console import Console
-from rich.table import Table
 
+from bench import first_load, results
 from contract.errors import UserError
 from contract.events import SOURCE_TIME_MS
 from contract.source import OUTBOX_TABLE, SCHEMA
@@ -118,6 +119,7 @@ GOAL_P50_S, GOAL_P95_S = 10, 20
 SINGLE_TIMEOUT_S = 60
 CATCH_UP_S = 120
 PARTS = 5
+HEADS = ("changes", "number", "a second", *(f"{stage}, {which}" for stage in STAGES for which in ("p50", "p95")))
 
 
 def main(
@@ -125,24 +127,43 @@ def main(
     rate: Annotated[int, typer.Option(min=1, help="Changes per second.")] = 200,
     seconds: Annotated[int, typer.Option(min=10, help="For how long.")] = 300,
     singles: Annotated[int, typer.Option(min=1, help="Changes one by one before that.")] = 10,
+    loaded: Annotated[int, typer.Option(min=0, help="Rows of each first load meanwhile; 0: none.")] = 1_000_000,
 ) -> None:
     """Measure freshness; exit 1 if it misses the goals, or changes don't arrive."""
-    console = Console()
     with tempfile.TemporaryDirectory(prefix="bench-freshness-") as folder, ExitStack() as stack:
         platform = Platform(Path(folder) / "platform")
         stack.callback(platform.remove)
         platform.up()
         alone = measure(platform, lambda source: _one_by_one(platform, source, singles))
         many = measure(platform, lambda source: _at_a_rate(source, rate, seconds))
-    achieved = len(many) / ((many[-1].source_ms - many[0].source_ms) / 1000)
-    console.print(_table(f"{len(alone)} changes one by one", [("", alone)]))
-    console.print(_table(f"{len(many):,} changes, {achieved:.0f} per second", [("all", many), *_parts(many)]))
+        rows = [("one by one", alone), ("all", many), *_parts(many)]
+        if loaded:
+            with _loading(loaded) as loads:
+                during = measure(platform, lambda source: _at_a_rate(source, rate, seconds))
+            rows.append((f"during {len(loads)} loads of {loaded:,} rows", during))
+    _show(rows, f"s from one to the other; asked for {rate} changes a second")
     p50, p95 = percentiles(STAGES["source to commit"](one) for one in many)
     met = p50 <= GOAL_P50_S and p95 <= GOAL_P95_S
-    console.print(
-        f"p50 {p50:.1f} s (goal {GOAL_P50_S}), p95 {p95:.1f} s (goal {GOAL_P95_S}): {'met' if met else 'missed'}"
-    )
+    print(f"p50 {p50:.1f} s (goal {GOAL_P50_S}), p95 {p95:.1f} s (goal {GOAL_P95_S}): {'met' if met else 'missed'}")
     raise typer.Exit(0 if met else 1)
+
+
+@contextmanager
+def _loading(rows: int) -> Iterator[list[first_load.Load]]:
+    """Load a table again and again while the block runs, with a job of its own. Raises PlatformError if one fails."""
+    loads, ended = list[first_load.Load](), threading.Event()
+
+    def load() -> None:
+        while not ended.is_set():
+            loads.append(first_load.measure("job", rows, 1))
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(load)
+        try:
+            yield loads
+        finally:
+            ended.set()
+        running.result()
 
 
 def measure(platform: Platform, change: Any) -> list[Journey]:
@@ -238,12 +259,13 @@ def _parts(many: list[Journey]) -> list[tuple[str, list[Journey]]]:
     """Split the run into parts of equal length, so that a rising figure shows."""
     bounds = [len(many) * part // PARTS for part in range(PARTS + 1)]
     slices = [many[first:last] for first, last in itertools.pairwise(bounds)]
-    return [(f"part {number} of {PARTS}", part) for number, part in enumerate(slices, 1) if part]
+    return [(f"part {number}", part) for number, part in enumerate(slices, 1) if part]
 
 
-def _table(title: str, rows: list[tuple[str, list[Journey]]]) -> Table:
-    table = Table("", *(f"{stage}\np50, p95 s" for stage in STAGES), title=title)
-    for label, part in rows:
-        cells = [percentiles(stage(one) for one in part) for stage in STAGES.values()]
-        table.add_row(label, *(f"{p50:.1f}, {p95:.1f}" for p50, p95 in cells))
-    return table
+def _show(runs: Sequence[tuple[str, list[Journey]]], title: str) -> None:
+    rows: list[list[results.Value]] = []
+    for label, run in runs:
+        per_second = (len(run) - 1) / (run[-1].source_ms - run[0].source_ms) * 1000 if len(run) > 1 else None
+        cells = [value for stage in STAGES.values() for value in percentiles(map(stage, run))]
+        rows.append([label, len(run), per_second, *cells])
+    results.show("freshness", title, HEADS, rows)

@@ -13,16 +13,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from local.services.spark import spark_submit
+from local.services.spark import s3a_settings, spark_submit
 from local.setup.jars import jar_folder
 from local.setup.java import java_binary, spark_home
 from spark_jobs.decoding import schema
 from spark_jobs.decoding.schema import IS_DELETED, Encoding
-from spark_jobs.options import keys
+from spark_jobs.options import command_line, keys, properties
+from spark_jobs.options.jdbc_settings import DRIVER
 from spark_jobs.runtime.session import DEFAULTS, FIXED
 
 JARS = "hoodie-streamer"
 _RENAMED = ("com.beust.jcommander", "com.codahale.metrics", "org.apache.spark.sql.avro")
+_CLIENTS = ("hadoop-aws-", "aws-java-sdk-bundle-", "postgresql-")
 _LOGICAL_TYPES = {
     Encoding.DAYS: {"type": "int", "logicalType": "date"},
     Encoding.ISO_TIMESTAMP: {"type": "long", "logicalType": "timestamp-micros"},
@@ -39,7 +41,10 @@ def install(home: Path) -> None:
     jars = home / "jars"
     jars.mkdir(parents=True)
     (home / "bin").symlink_to(spark_home() / "bin")
-    for path in jar_folder(JARS).iterdir():
+    own = [*jar_folder(JARS).iterdir()]
+    # What it reads S3 and PostgreSQL with: as the job, whose Hadoop is the same.
+    clients = [path for name in ("spark", "postgresql") for path in jar_folder(name).iterdir()]
+    for path in [*own, *(one for one in clients if one.name.startswith(_CLIENTS))]:
         if path.name.startswith("hudi-utilities"):
             classes = path
         elif path.name.startswith("jarjar"):
@@ -51,17 +56,28 @@ def install(home: Path) -> None:
     subprocess.run([java_binary(), "-jar", jarjar, "process", rules, classes, jars / classes.name], check=True)
 
 
-def command(arguments: Sequence[str], *, home: Path, folder: Path, own: bool) -> tuple[list[str], dict[str, str]]:
-    """Return command line and environment; `own`: without the settings of JVM and Spark that the job has.
+def command(
+    arguments: Sequence[str],
+    home: Path,
+    folder: Path,
+    *,
+    own: bool,
+    s3_endpoint: str | None = None,
+    java_options: Sequence[str] = (),
+) -> tuple[list[str], dict[str, str]]:
+    """Return command line and environment; `own`: without the settings and options of JVM and Spark that the job has.
 
     Even then it has the job's cores, memory and short log, and no web page.
     """
-    (_, *file, _, _, _), environment = spark_submit([], work_folder=folder, log_file=folder / "spark.log")
+    submitted, environment = spark_submit(
+        [], work_folder=folder, log_file=folder / "spark.log", s3_endpoint=s3_endpoint, java_options=java_options
+    )
+    _, *file, _, _, _ = submitted
     jars = {"spark.driver.extraClassPath": f"{home}/jars/*"}
     log = f"-Dlog4j2.configurationFile={folder / 'conf' / 'log4j2.properties'}"
     alone = _ALONE | {"spark.local.dir": str(folder / "scratch"), "spark.driver.extraJavaOptions": log}
-    settings = alone if own else jars | DEFAULTS | FIXED
-    given = [part for setting in settings.items() for part in ("--conf", "=".join(setting))]
+    chosen = (alone if own else jars | DEFAULTS | FIXED) | (s3a_settings(s3_endpoint) if s3_endpoint else {})
+    given = [part for setting in chosen.items() for part in ("--conf", "=".join(setting))]
     name = "org.apache.hudi.utilities.streamer.HoodieStreamer"
     submit = [str(home / "bin" / "spark-submit"), *(() if own else file), *given]
     kept = {key: value for key, value in environment.items() if not (own and key == "SPARK_LAUNCHER_OPTS")}
@@ -82,8 +98,32 @@ def arguments(
         keys.TRANSFORMER_SQL: f"SELECT {', '.join(columns)} FROM <SRC>",  # noqa: S608
         keys.TARGET_SCHEMA_FILE: str(target_schema),
     }
-    configured = [part for pair in given.items() for part in ("--hoodie-conf", "=".join(pair))]
-    return [*kept, *(() if own else _NEWEST), *_WITH_QUERY, *configured]
+    return [*kept, *(() if own else _NEWEST), *_WITH_QUERY, *_configured(given)]
+
+
+def polling(of_job: Sequence[str], options: Mapping[str, str], column: str, poll_seconds: float) -> list[str]:
+    """Return the arguments for its own JdbcSource, which polls by a `column`, and the table of the job `of_job`."""
+    given = command_line.parse(of_job)
+    every = dict(properties.parse_overrides(given.hoodie_conf))
+    login = {key: every[key] for key in (keys.JDBC_URL, keys.JDBC_USER, keys.JDBC_PASSWORD_FILE, keys.JDBC_TABLE)}
+    source = {
+        f"{keys.JDBC_PREFIX}driver.class": DRIVER,
+        keys.JDBC_INCREMENTAL: "true",
+        keys.JDBC_COLUMN: column,
+        # Without it PostgreSQL's driver holds all rows at once.
+        f"{keys.JDBC_EXTRA}fetchsize": "10000",
+    }
+    return [
+        *("--table-type", given.table_type, "--op", "UPSERT", "--continuous"),
+        *("--source-class", "org.apache.hudi.utilities.sources.JdbcSource", "--source-ordering-field", column),
+        *("--target-base-path", given.target_base_path, "--target-table", given.target_table),
+        *("--min-sync-interval-seconds", str(round(poll_seconds)), *_NEWEST),
+        *_configured({**options, **login, **source}),
+    ]
+
+
+def _configured(options: Mapping[str, str]) -> list[str]:
+    return [part for pair in options.items() for part in ("--hoodie-conf", "=".join(pair))]
 
 
 def target_schema(source: str) -> str:

@@ -3,6 +3,7 @@
 Also starts Spark in this process, where a benchmark measures or fills something without the job.
 """
 
+import hashlib
 import os
 import re
 import subprocess
@@ -52,6 +53,7 @@ class CountedS3(S3):
 
     def __init__(self, folder: Path, *, port: int) -> None:
         super().__init__(folder, port=port)
+        self.objects = folder / "objects"
         self.log = folder / "requests.log"
         self._read = 0
 
@@ -83,6 +85,19 @@ def counted_s3(folder: Path) -> Iterator[CountedS3]:
         yield s3
     finally:
         processes.stop(s3.name, grace_s=10)
+
+
+def lay(path: Path, text: str, *, on_s3: bool = True) -> None:
+    """Write an object where S3Proxy keeps it, with the hash that it would have: it is there when it is whole.
+
+    A request for each of many objects would take longer than what is measured.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole, content = path.with_name(".whole"), text.encode()
+    whole.write_bytes(content)
+    if on_s3:
+        os.setxattr(whole, "user.user.content-md5", hashlib.md5(content, usedforsecurity=False).digest())
+    whole.rename(path)
 
 
 def requests_of(text: str) -> Iterator[Request]:
@@ -129,19 +144,34 @@ class RunningJob:
     def wait_for_commits(self, count: int) -> None:
         self.wait(lambda: self.commits() >= count, f"{count} commits")
 
-    def wait(self, reached: Callable[[], bool], what: str, *, look_s: float = 0.05) -> None:
-        """Wait until `reached`. Raises PlatformError if the job ends before, or after TIMEOUT_S."""
-        deadline = time.monotonic() + TIMEOUT_S
+    def wait(self, reached: Callable[[], bool], what: str, *, look_s: float = 0.05, timeout_s: float = 0) -> None:
+        """Wait until `reached`. Raises PlatformError if the job ends before, or after `timeout_s`, else TIMEOUT_S."""
+        limit = timeout_s or TIMEOUT_S
+        deadline = time.monotonic() + limit
         while not reached():
             if self._process.poll() is not None:
                 raise PlatformError(f"the job has ended before {what}: {self._last_words()}")
             if time.monotonic() > deadline:
-                raise PlatformError(f"no {what} within {TIMEOUT_S} s: {self._last_words()}")
+                raise PlatformError(f"no {what} within {limit} s: {self._last_words()}")
             time.sleep(look_s)
 
+    def run_to_its_end(self, what: str) -> float:
+        """Return the MB at most, looking four times a second. Raises PlatformError if it fails or takes TIMEOUT_S."""
+        deadline, most = time.monotonic() + TIMEOUT_S, 0.0
+        while self._process.poll() is None:
+            if time.monotonic() > deadline:
+                raise PlatformError(f"{what} hasn't ended within {TIMEOUT_S} s")
+            with suppress(PlatformError):
+                most = max(most, self.megabytes())
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(0.25)
+        if self._process.returncode:
+            raise PlatformError(f"{what} has ended with {self._process.returncode}: {self._last_words()}")
+        return most
+
     def megabytes(self) -> float:
-        """Return the resident memory of all its processes."""
-        return self._sum(lambda process: process.memory_info().rss) / 2**20
+        """Return the memory of all its processes (PSS): a process just forked shares all of the JVM's."""
+        return self._sum(lambda process: process.memory_full_info().pss) / 2**20
 
     def cpu_seconds(self) -> float:
         return self._sum(lambda process: sum(process.cpu_times()[:2]))
@@ -150,7 +180,7 @@ class RunningJob:
         total = 0.0
         for process in self._processes():
             # Python's workers may end during the count.
-            with suppress(psutil.NoSuchProcess):
+            with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
                 total += value(process)
         return total
 
@@ -161,7 +191,10 @@ class RunningJob:
             raise PlatformError(f"the job has ended: {self._last_words()}") from None
 
     def _last_words(self) -> str:
-        return " ".join(self._output.read_text(errors="replace").split())[-_SHOWN:]
+        text = " ".join(self._output.read_text(errors="replace").split())
+        # A JVM's error comes before where it was.
+        error = re.search(r"[\w.]*(Error|Exception)\b", text)
+        return text[error.start() :][:_SHOWN] if error else text[-_SHOWN:]
 
 
 @contextmanager

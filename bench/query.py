@@ -3,23 +3,24 @@
 `./lake dev bench query`: a separate server and job for each trial; --rows also times scans.
 """
 
-import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from pyspark.sql import SparkSession
-from rich.console import Console
-from rich.table import Table
 
+from bench import hoodie_streamer, results
 from bench import query_trial as trial
-from bench.job import execute, running, spark_session
+from bench.cases import table_of
+from bench.job import RunningJob, execute, running, spark_session, started
 from bench.query_trial import Load
 from local.services.postgres import ConnectionParameters, temporary_postgres
+from local.setup import jars
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, Password, Server
 from spark_jobs.sources.postgres import detection
 from spark_jobs.sources.postgres.access import Database, Look
@@ -28,46 +29,83 @@ from spark_jobs.sources.postgres.detection import Mark
 from spark_jobs.sources.postgres.event_sql import sent
 from spark_jobs.sources.postgres.relation import ALL, Relation, stamped_since, written_since
 
+STREAMER = "HoodieStreamer and its JdbcSource"
+LOSSES = ("way", "missing", "stale", "too many", "versions never seen")
+LOOKS = ("look", "ms")
+LOADS = ("way", "first load, s", "its CPU s", "MB at most", "1,000 changes, s", "deletes, s")
+
 
 def main(
     *,
     seconds: Annotated[float, typer.Option(min=5, help="How long each load lasts.")] = 60,
     seeds: Annotated[int, typer.Option(min=0, help="How many trials.")] = 1,
-    poll: Annotated[float, typer.Option(min=0.1, help="Seconds between two polls.")] = 1,
-    rows: Annotated[int, typer.Option(min=0, help="Rows of a table whose looks are timed; 0: none.")] = 0,
+    poll: Annotated[float, typer.Option(min=1, help="Seconds between two polls.")] = 1,
+    rows: Annotated[int, typer.Option(min=0, help="Rows of a table whose looks and loads are timed; 0: none.")] = 0,
+    streamer: Annotated[bool, typer.Option(help="With HoodieStreamer, a download of 273 MB.")] = True,
 ) -> None:
     """Run trials; exit 1 if the job's lake differs from the source in one of them."""
-    console = Console(width=110)
-    equal = True
     with tempfile.TemporaryDirectory(prefix="bench-query-") as name:
-        for seed in range(1, seeds + 1):
-            found = _trial(Path(name) / str(seed), Load({}, seconds=seconds, seed=seed), poll)
-            console.print(_table(seed, found))
-            equal &= found.outcomes[-1].is_equal
+        home = _home(Path(name) / "spark") if streamer else None
+        loads = [Load({}, seconds=seconds, seed=seed) for seed in range(1, seeds + 1)]
+        trials = [_trial(Path(name) / f"trial-{load.seed}", load, poll, home) for load in loads]
+        if trials:
+            title = f"compared with the source after {seconds:g} s of random load, {seeds} seeds"
+            results.show("losses", title, LOSSES, _losses(trials))
         if rows:
-            for line in _speeds(Path(name) / "speeds", rows):
-                console.print(line)
-    raise typer.Exit(0 if equal else 1)
+            _speeds(Path(name) / "speeds", rows, poll, home)
+    raise typer.Exit(0 if all(found.outcomes[-1].is_equal for found in trials) else 1)
 
 
-def _trial(folder: Path, load: Load, poll_seconds: float) -> trial.Trial:
-    folder.mkdir()
-    with temporary_postgres(folder / "source", settings={"fsync": "off"}) as server:
+def _home(folder: Path) -> Path:
+    jars.fetch([hoodie_streamer.JARS])
+    hoodie_streamer.install(folder)
+    return folder
+
+
+def _trial(folder: Path, load: Load, poll_seconds: float, home: Path | None) -> trial.Trial:
+    other = folder / "streamer"
+    other.mkdir(parents=True)
+    with temporary_postgres(folder / "source", settings={"fsync": "off"}) as server, ExitStack() as stack:
         load.parameters = server.connection_parameters()
         trial.prepare(load.parameters, folder / "password")
         arguments = trial.job_arguments(load.parameters, folder, sweep_seconds=poll_seconds)
-        with running(arguments, folder=folder) as job:
-            job.wait_for_commits(1)
-            return trial.run(load.parameters, folder, job, load, poll_seconds=poll_seconds)
+        if home:
+            stack.enter_context(_streamer(other, home, arguments, poll_seconds))
+        job = stack.enter_context(running(arguments, folder=folder))
+        job.wait_for_commits(1)
+        others = {STREAMER: other} if home else {}
+        job.wait(lambda: all(_commits(place) for place in others.values()), "first commit of HoodieStreamer")
+        return trial.run(load.parameters, folder, job, load, poll_seconds=poll_seconds, others=others)
 
 
-def _table(seed: int, found: trial.Trial) -> Table:
-    title = f"seed {seed}: {found.versions:,} versions, {found.rows} rows at the end"
-    table = Table("way", "missing", "stale", "extra", "versions never seen", title=title)
-    for outcome in found.outcomes:
-        unseen = max(1 - outcome.seen / max(found.versions, 1), 0)
-        table.add_row(outcome.name, str(outcome.missing), str(outcome.stale), str(outcome.extra), f"{unseen:.0%}")
-    return table
+@contextmanager
+def _streamer(
+    folder: Path, home: Path, of_job: Sequence[str], poll_seconds: float, java_options: Sequence[str] = ()
+) -> Iterator[RunningJob]:
+    """Run HoodieStreamer with its own JdbcSource on the table of a job with these arguments, in a lake of its own."""
+    folder.mkdir(exist_ok=True)
+    at = of_job.index("--target-base-path") + 1
+    of_job = [*of_job[:at], str(folder / "lake"), *of_job[at + 1 :]]
+    options = table_of(of_job).write_options
+    polling = hoodie_streamer.polling(of_job, options, "last_update", poll_seconds)
+    argv, environment = hoodie_streamer.command(polling, home, folder, own=False, java_options=java_options)
+    with started(argv, environment, folder=folder) as running_streamer:
+        yield running_streamer
+
+
+def _commits(folder: Path) -> int:
+    return len([*(folder / "lake" / ".hoodie").glob("*.commit")])
+
+
+def _losses(trials: Sequence[trial.Trial]) -> Iterator[list[results.Value]]:
+    for runs in zip(*(found.outcomes for found in trials), strict=True):
+        figures = [[getattr(one, name) for one in runs] for name in ("missing", "stale", "extra")]
+        seen = [
+            max(1 - one.seen / max(found.versions, 1), 0)
+            for one, found in zip(runs, trials, strict=True)
+            if one.seen is not None
+        ]
+        yield [runs[0].name, *figures, seen or None]
 
 
 _TIMES = 25
@@ -77,7 +115,7 @@ _WARMING = 25
 _COMPILING = ["-XX:TieredStopAtLevel=4"]
 # Time until the job is idle after its first load.
 _SETTLED_S = 15
-_DELETES = 3
+_REPEATED = 3
 _COLUMNS = {**trial.AVRO, "address2": "string", "city_id": "int", "postal_code": "string", "phone": "string"}
 _CREATE = """
 CREATE TABLE address (
@@ -96,18 +134,26 @@ CREATE INDEX ON address (last_update);
 """
 
 
-def _speeds(folder: Path, rows: int) -> Iterator[str]:
+def _speeds(folder: Path, rows: int, poll_seconds: float, home: Path | None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with temporary_postgres(folder, settings={"fsync": "off", "max_wal_size": "4GB"}) as server:
         parameters = server.connection_parameters()
         execute(parameters, _CREATE.format(rows=rows))
         execute(parameters, "VACUUM ANALYZE address")
         with spark_session(folder) as spark:
-            yield from _looks(spark, parameters, rows)
-        yield from _job(folder, parameters, rows)
+            looks = [*_looks(spark, parameters, rows)]
+        results.show("looks", f"ms of a look at {rows:,} rows, {_TIMES} times", LOOKS, looks)
+        (folder / "password").write_text(parameters["password"])
+        arguments = trial.job_arguments(parameters, folder, sweep_seconds=poll_seconds, columns=_COLUMNS)
+        arguments += ["--source-limit", str(max(rows // 4, 1))]
+        given = rows, parameters, arguments
+        ways = [_loaded("this project's JdbcSource, in 4 parts", folder, *given, None, poll_seconds)]
+        if home:
+            ways.append(_loaded(STREAMER, folder / "streamer", *given, home, poll_seconds))
+    results.show("loads", f"{rows:,} rows, the start included, and {rows // 20_000} deletes", LOADS, ways)
 
 
-def _looks(spark: SparkSession, parameters: ConnectionParameters, rows: int) -> Iterator[str]:
+def _looks(spark: SparkSession, parameters: ConnectionParameters, rows: int) -> Iterator[tuple[str, list[float]]]:
     settings = _settings(parameters)
     database = Database(spark, settings.server, log=lambda _line: None)
     look = database.look()
@@ -117,21 +163,20 @@ def _looks(spark: SparkSession, parameters: ConnectionParameters, rows: int) -> 
     relation = Relation(settings=settings, columns=columns, key=columns[:1], is_unique=True)
     now = int(time.time() * 1e6)
 
-    def timed(name: str, ask: Callable[[Look], Any], first: str | None = None) -> str:
+    def timed(name: str, ask: Callable[[Look], Any], first: str | None = None) -> tuple[str, list[float]]:
         seconds = [_once(database, settings, ask, first) for _ in range(_WARMING + _TIMES)][_WARMING:]
-        return f"{name}: {statistics.median(seconds) * 1000:.1f} ms, at best {min(seconds) * 1000:.1f} ms"
+        return name, [one * 1000 for one in seconds]
 
     stamped, written = stamped_since("last_update", now), written_since(control.horizon)
-    yield f"{rows:,} rows"
-    yield timed("poll by the column, no change", lambda look: relation.seen(look, stamped), OLDEST)
-    yield timed("sweep by xmin, no change", lambda look: relation.counted(look, written))
+    yield timed("poll: no change", lambda look: relation.seen(look, stamped), OLDEST)
+    yield timed("sweep: no change", lambda look: relation.counted(look, written))
     execute(parameters, "UPDATE address SET address = address || '!', last_update = now() WHERE address_id <= 1000")
-    yield timed("poll by the column, 1,000 changed", lambda look: relation.seen(look, stamped), OLDEST)
+    yield timed("poll: 1,000 changed", lambda look: relation.seen(look, stamped), OLDEST)
     changed = partial(detection.changes, relation=relation, control=control, before=_mark(control))
-    yield timed("sweep by xmin, 1,000 changed", changed)
-    yield timed("count alone", lambda look: relation.counted(look, ALL))
-    yield timed("digests of all rows", relation.digests)
-    yield timed("bounds of four parts", lambda look: relation.parts(look, ALL, None, most=rows))
+    yield timed("sweep: 1,000 changed", changed)
+    yield timed("count", lambda look: relation.counted(look, ALL))
+    yield timed("digests", relation.digests)
+    yield timed("bounds of 4 parts", lambda look: relation.parts(look, ALL, None, most=rows))
 
 
 def _once(database: Database, settings: JdbcSettings, ask: Callable[[Look], Any], first: str | None) -> float:
@@ -143,31 +188,46 @@ def _once(database: Database, settings: JdbcSettings, ask: Callable[[Look], Any]
     return time.monotonic() - began
 
 
-def _job(folder: Path, parameters: ConnectionParameters, rows: int) -> Iterator[str]:
-    """Yield lines on the real job: its first load, in parts, and how long it takes to find deletes."""
-    (folder / "password").write_text(parameters["password"])
-    arguments = trial.job_arguments(parameters, folder, sweep_seconds=1, columns=_COLUMNS)
-    arguments += ["--source-limit", str(max(rows // 4, 1))]
+def _loaded(
+    way: str,
+    folder: Path,
+    rows: int,
+    parameters: ConnectionParameters,
+    of_job: Sequence[str],
+    home: Path | None,
+    poll_seconds: float,
+) -> list[results.Value]:
+    """Return what a first load takes, then 1,000 changes, and deletes, which HoodieStreamer never finds."""
     began = time.monotonic()
-    with running(arguments, folder=folder, java_options=_COMPILING) as job:
+    run = (
+        _streamer(folder, home, of_job, poll_seconds, _COMPILING)
+        if home
+        else running(of_job, folder=folder, java_options=_COMPILING)
+    )
+    with run as job:
         peaks: list[float] = []
 
         def loaded() -> bool:
             peaks.append(job.megabytes())
-            return job.upserts() >= rows
+            return bool(_commits(folder)) if home else job.upserts() >= rows
 
         job.wait(loaded, "first load")
-        yield f"first load in 4 parts, the job's start included: {time.monotonic() - began:.0f} s"
-        yield f"memory of all its processes at most: {max(peaks):,.0f} MB"
-        deletes = []
-        for remainder in range(_DELETES):
-            time.sleep(_SETTLED_S)
-            before, began = job.commits(), time.monotonic()
-            execute(parameters, f"DELETE FROM address WHERE address_id % 20000 = {remainder + 1}")  # noqa: S608
-            job.wait_for_commits(before + 1)
-            deletes.append(time.monotonic() - began)
-        shown = ", ".join(f"{seconds:.1f}" for seconds in deletes)
-        yield f"{rows // 20_000} deletes in the lake after {statistics.median(deletes):.1f} s (of {shown})"
+        figures = [time.monotonic() - began, job.cpu_seconds(), round(max(peaks))]
+        changed = "UPDATE address SET address = address || '!', last_update = now() WHERE address_id <= 1000"
+        changes = [_until_commit(folder, job, parameters, changed) for _ in range(_REPEATED)]
+        gone = "DELETE FROM address WHERE address_id % 20000 = {}"
+        deletes = (
+            [] if home else [_until_commit(folder, job, parameters, gone.format(at + 1)) for at in range(_REPEATED)]
+        )
+    return [way, *figures, changes, deletes or "never"]
+
+
+def _until_commit(folder: Path, job: RunningJob, parameters: ConnectionParameters, statement: str) -> float:
+    time.sleep(_SETTLED_S)
+    before, began = _commits(folder), time.monotonic()
+    execute(parameters, statement)
+    job.wait(lambda: _commits(folder) > before, "commit")
+    return time.monotonic() - began
 
 
 def _mark(control: Control) -> Mark:

@@ -122,7 +122,6 @@ _FIRST = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 WAYS = {
     "mode=timestamp": "last_update > %(last)s AND last_update < now()",
     "… delay of 5 s": "last_update > %(last)s AND last_update < now() - interval '5 s'",
-    "HoodieStreamer's JdbcSource": "last_update > %(last)s",
     "overlap of 5 s": "last_update >= %(last)s::timestamptz - interval '5 s'",
 }
 
@@ -173,13 +172,16 @@ AVRO: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """Compared with the source: rows that a lake lacks or has in an older version, extra rows, and versions seen."""
+    """Compared with the source: rows that a lake lacks or has in an older version, extra rows, and versions seen.
+
+    `seen` None: not counted.
+    """
 
     name: str
     missing: int
     stale: int
     extra: int
-    seen: int
+    seen: int | None
 
     @property
     def is_equal(self) -> bool:
@@ -232,8 +234,19 @@ def job_arguments(
     return submit.job_arguments(job)
 
 
-def run(parameters: Mapping[str, Any], folder: Path, job: RunningJob, load: Load, *, poll_seconds: float) -> Trial:
-    """Run a load alongside a job that has made its first commit, until everything is polled and quiet."""
+def run(
+    parameters: Mapping[str, Any],
+    folder: Path,
+    job: RunningJob,
+    load: Load,
+    *,
+    poll_seconds: float,
+    others: Mapping[str, Path] | None = None,
+) -> Trial:
+    """Run a load alongside a job that has made its first commit, until everything is polled and quiet.
+
+    `others`: folders, with a `lake`, of other programs that keep the table.
+    """
     polls = [Poll(parameters, way, poll_seconds) for way in WAYS]
     with _polling(polls):
         time.sleep(2 * poll_seconds)
@@ -245,13 +258,14 @@ def run(parameters: Mapping[str, Any], folder: Path, job: RunningJob, load: Load
         job.wait(lambda: _is_equal(folder, source), "equal lake")
     lakes = [(poll.way, poll.rows, len(poll.seen)) for poll in polls]
     lakes.append(("this project's JdbcSource", lake_rows(folder), job.upserts()))
-    outcomes = [
+    outcomes = [compare(name, source, lake_rows(place), None) for name, place in (others or {}).items()]
+    outcomes += [
         compare(name, source, lake, seen - already) for (name, lake, seen), already in zip(lakes, before, strict=True)
     ]
     return Trial(rows=len(source), versions=load.versions, outcomes=outcomes)
 
 
-def compare(name: str, source: Mapping[int, Any], lake: Mapping[int, Any], seen: int) -> Outcome:
+def compare(name: str, source: Mapping[int, Any], lake: Mapping[int, Any], seen: int | None) -> Outcome:
     common = source.keys() & lake.keys()
     return Outcome(
         name,

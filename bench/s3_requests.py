@@ -1,9 +1,11 @@
 """Measures one small commit of the streaming job: S3 requests, time and CPU, by layout: `./lake dev bench requests`.
 
 The job runs continuously with spark-submit, as on EMR, against an S3 endpoint that logs its requests. One object with
-changes of two orders is landed at a time, the next one after the job has polled in vain.
+changes of two orders is landed at a time, the next one after the job has polled in vain. Parts of a run show growth:
+with the commits, or behind many objects that landed before.
 """
 
+import itertools
 import statistics
 import tempfile
 import time
@@ -12,11 +14,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from bench.application import land, line
-from bench.job import VERBS, CountedS3, Request, RunningJob, by_verb, counted_s3, running
+from bench import results
+from bench.application import key, land, line
+from bench.job import TIMEOUT_S, VERBS, CountedS3, Request, RunningJob, by_verb, counted_s3, lay, running
 from contract.lake import DATABASE
 from contract.source import OUTBOX_TABLE
 from spark_jobs.options import keys, submit
@@ -25,35 +26,42 @@ from spark_jobs.runtime.archive import ROOT
 LAYOUTS = {"default": "cdc_events.properties", "customer_id/order_id": "cdc_events_partitioned.properties"}
 # Long enough to tell the job's polls from a commit's requests.
 POLL_S = 1.0
+# An object of those before takes less.
+OBJECT_S = 0.05
 # From landing to the commit, and of all the job's processes.
 SECONDS, CPU_S = "s", "CPU s"
+HEADS = ("layout", "commits", *VERBS, "all", SECONDS, CPU_S)
 
 
 def main(
     *,
-    commits: Annotated[int, typer.Option(min=3, help="Commits per layout, the first load not counted.")] = 30,
+    commits: Annotated[int, typer.Option(min=1, help="Commits per layout, the first load not counted.")] = 30,
     orders: Annotated[int, typer.Option(min=2, help="Orders in the table; as many folders where each has one.")] = 20,
+    parts: Annotated[int, typer.Option(min=1, help="Parts of the run that are shown.")] = 3,
+    landed: Annotated[int, typer.Option(min=0, help="Objects with an event each that have landed before.")] = 0,
+    layout: Annotated[list[str], typer.Option(help="Measured layouts.")] = [*LAYOUTS],  # noqa: B006
 ) -> None:
-    """Print requests, seconds and CPU seconds per commit, in thirds of the run, to show growth."""
-    title = "S3 requests per commit, on average; median seconds and CPU seconds"
-    table = Table("layout", "commits", *VERBS, "all", SECONDS, CPU_S, title=title)
-    for layout, properties in LAYOUTS.items():
-        counted = measure(properties, commits=commits, orders=orders)
-        for first, last in thirds(commits):
+    """Print requests, seconds and CPU seconds per commit, in parts of the run, to show growth."""
+    results.check_names("--layout", layout, LAYOUTS)
+    rows: list[list[results.Value]] = []
+    for name in layout:
+        counted = measure(LAYOUTS[name], commits=commits, orders=orders, landed=landed)
+        for first, last in bounds(commits, parts):
             part = counted[first:last]
             means = [statistics.mean(one[verb] for one in part) for verb in VERBS]
-            label = f"{first + 1} to {last}"
-            times = [f"{statistics.median(one[column] for one in part):.2f}" for column in (SECONDS, CPU_S)]
-            table.add_row(layout, label, *(f"{mean:.1f}" for mean in means), f"{sum(means):.1f}", *times)
-    Console().print(table)
+            times = [statistics.median(one[column] for one in part) for column in (SECONDS, CPU_S)]
+            rows.append([name, f"{first + 1}-{last}", *means, sum(means), *times])
+    title = f"Requests per commit, on average; median seconds and CPU seconds; {landed:,} objects before"
+    results.show("requests", title, HEADS, rows)
 
 
-def thirds(count: int) -> list[tuple[int, int]]:
-    """Return the bounds of three parts of a sequence, as slices take them."""
-    return [(count * part // 3, count * (part + 1) // 3) for part in range(3)]
+def bounds(count: int, parts: int) -> list[tuple[int, int]]:
+    """Return the bounds of a sequence's parts, as slices take them, without empty ones."""
+    ends = itertools.pairwise(count * part // parts for part in range(parts + 1))
+    return [(first, last) for first, last in ends if first < last]
 
 
-def measure(properties: str, *, commits: int, orders: int) -> list[dict[str, float]]:
+def measure(properties: str, *, commits: int, orders: int, landed: int = 0) -> list[dict[str, float]]:
     """Run the job; return each commit's figures, after the first load. Raises PlatformError if it fails."""
     table = submit.TableJob(
         landing="s3a://landing/cdc",
@@ -66,36 +74,51 @@ def measure(properties: str, *, commits: int, orders: int) -> list[dict[str, flo
         configuration={keys.POLL_INTERVAL: str(POLL_S)},
     )
     with tempfile.TemporaryDirectory(prefix="bench-s3-") as folder, counted_s3(Path(folder)) as s3:
-        _land(s3, range(orders), offset=0)
+        _lie(s3, landed, orders)
+        _land(s3, range(orders), offset=landed)
         with running(submit.job_arguments(table), folder=Path(folder), s3=s3) as job:
-            job.wait_for_commits(1)
-            counted: list[dict[str, float]] = []
+            job.wait(lambda: _events(job) >= landed + orders, "first load", timeout_s=TIMEOUT_S + landed * OBJECT_S)
+            first, counted = job.commits(), list[dict[str, float]]()
             for number in range(commits):
                 _wait_for_look(job, s3)
                 s3.taken()
-                _land(s3, [number % orders, (number + 1) % orders], offset=orders + 2 * number)
-                landed, cpu = time.monotonic(), job.cpu_seconds()
-                job.wait_for_commits(2 + number)
-                times = {SECONDS: time.monotonic() - landed, CPU_S: job.cpu_seconds() - cpu}
+                _land(s3, [number % orders, (number + 1) % orders], offset=landed + orders + 2 * number)
+                began, cpu = time.monotonic(), job.cpu_seconds()
+                job.wait_for_commits(first + 1 + number)
+                times = {SECONDS: time.monotonic() - began, CPU_S: job.cpu_seconds() - cpu}
                 _wait_for_look(job, s3)
                 counted.append(by_verb([one for one in s3.taken() if not _is_bench_or_look(one)]) | times)
             return counted
 
 
+def _lie(s3: CountedS3, count: int, orders: int) -> None:
+    for at in range(count):
+        lay(s3.objects / "landing" / key(0, at), f"{_event(at % orders, at)}\n")
+
+
 def _land(s3: CountedS3, orders: Sequence[int], *, offset: int) -> None:
-    lines = [
-        line(0, lsn=1000 + at, order_id=order, customer_id=f"C{order % 5}") for at, order in enumerate(orders, offset)
-    ]
+    lines = [_event(order, at) for at, order in enumerate(orders, offset)]
     land(s3, 0, lines, offset=offset + len(lines) - 1)
 
 
+def _event(order: int, at: int) -> str:
+    return line(0, lsn=1000 + at, order_id=order, customer_id=f"C{order % 5}")
+
+
+def _events(job: RunningJob) -> int:
+    return sum(int(report["events"]) for report in job.reports())
+
+
 def _wait_for_look(job: RunningJob, s3: CountedS3) -> None:
-    before = _looks(s3)
-    job.wait(lambda: _looks(s3) > before, "look")
+    # A first load of many objects leaves a long log.
+    read = s3.log.stat().st_size
+    job.wait(lambda: _has_looked(s3, read), "look")
 
 
-def _looks(s3: CountedS3) -> int:
-    return s3.log.read_text().count("list-type=2&prefix=cdc%2F&")
+def _has_looked(s3: CountedS3, since: int) -> bool:
+    with s3.log.open("rb") as log:
+        log.seek(since)
+        return b"list-type=2&prefix=cdc%2F&" in log.read()
 
 
 def _is_bench_or_look(request: Request) -> bool:

@@ -17,6 +17,8 @@ from typing import Annotated
 
 import typer
 
+from bench import results
+
 ROOT = Path(__file__).resolve().parents[1]
 EMPTY = """
 import stacks.node
@@ -25,6 +27,7 @@ app = aws_cdk.App(analytics_reporting=False, builtin_cloud_formation_validation=
 aws_cdk.Stack(app, "empty", env=aws_cdk.Environment(account="111111111111", region="ap-southeast-2"))
 app.synth()
 """
+HEADS = ("command", "s", "s of CPU", "times the empty app")
 # What is compared: name → Python's arguments, whether called as by CDK's command line, and the baseline.
 # `./lake aws synth` turns off CDK's own check of the templates, which is on by default.
 COMMANDS = {
@@ -62,14 +65,12 @@ def main(
     env: Annotated[str, typer.Option("--env", "-e", help="The environment to synthesize.")] = "dev",
     rounds: Annotated[int, typer.Option(min=1, max=20, help="How often each runs.")] = 5,
 ) -> None:
-    """Print each command's median wall and CPU seconds, and the time as a multiple of the empty app's."""
+    """Print each command's seconds and CPU seconds, and the time as a multiple of the empty app's."""
     figures: dict[str, list[tuple[float, float]]] = {name: [] for name in COMMANDS}
     for _ in range(rounds):
         for name, (arguments, by_cdk, _) in COMMANDS.items():
             figures[name].append(measure(arguments, by_cdk=by_cdk, environment=env))
-    medians = {
-        name: [statistics.median(column) for column in zip(*runs, strict=True)] for name, runs in figures.items()
-    }
-    typer.echo(f"{f'medians of {rounds}':16s}   wall s   CPU s   ratio")
-    for name, (wall, cpu) in medians.items():
-        typer.echo(f"{name:16s} {wall:8.2f} {cpu:7.2f} {wall / medians[COMMANDS[name][2]][0]:7.2f}")
+    walls, cpus = ({name: [run[at] for run in runs] for name, runs in figures.items()} for at in (0, 1))
+    medians = {name: statistics.median(wall) for name, wall in walls.items()}
+    rows = [(name, walls[name], cpus[name], medians[name] / medians[COMMANDS[name][2]]) for name in COMMANDS]
+    results.show("synth", f"{env}, {rounds} runs of each", HEADS, rows)

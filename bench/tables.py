@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from bench import results
 from bench.application import application, land, line, name
 from bench.job import VERBS, CountedS3, RunningJob, by_verb, counted_s3
 from contract.events import CREATE, OPERATION
@@ -35,17 +34,23 @@ IDLE_S = 30
 POLL_S = Settings.poll_seconds
 # Rounds before the counted one: the JVM compiles new code at first.
 WARM_UP = 2
+HEADS = ("tables", "MB", *VERBS, "s of CPU", "s until all have a change", "s of CPU for it")
+CROWDED_HEADS = ("case", "median", "p95", "last", "the loads")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Measurements with a number of tables: MB of all processes, requests per idle poll, and a round of changes."""
+    """Measurements with a number of tables: MB of all processes, what an idle hour takes, and a round of changes."""
 
     tables: int
     megabytes: float
     requests: dict[str, float]
+    idle_cpu_seconds: float
     round_seconds: float
     round_cpu_seconds: float
+
+    def idle(self) -> list[float]:
+        return [self.megabytes, *self.requests.values(), self.idle_cpu_seconds]
 
 
 def main(
@@ -55,23 +60,12 @@ def main(
 ) -> None:
     """Print the costs of one and of many tables, then how long a change waits while others load."""
     costs = [measure(count, parallel) for count in (1, tables)]
-    console = Console()
-    console.print(shown(costs))
-    one, many = costs
-    console.print(f"An idle table more: {(many.megabytes - one.megabytes) / (tables - 1):.1f} MB")
+    one, many = (cost.idle() for cost in costs)
+    rows = [[cost.tables, *cost.idle(), cost.round_seconds, cost.round_cpu_seconds] for cost in costs]
+    each = [(more - less) / (tables - 1) for less, more in zip(one, many, strict=True)]
+    title = f"Memory, requests and CPU of an idle hour (polls every {POLL_S:.0f} s), and a change in each table"
+    results.show("tables", title, HEADS, [*rows, ["each more", *each, None, None]])
     crowded()
-
-
-def shown(costs: list[Cost]) -> Table:
-    table = Table(
-        *("tables", "MB", *VERBS, "s until all have committed", "s of CPU for it"),
-        title=f"One change in each table; memory, and requests per look ({POLL_S:.0f} s) while idle",
-    )
-    for cost in costs:
-        requests = [f"{cost.requests[verb]:.2f}" for verb in VERBS]
-        figures = [f"{cost.megabytes:.0f}", *requests, f"{cost.round_seconds:.1f}", f"{cost.round_cpu_seconds:.1f}"]
-        table.add_row(str(cost.tables), *figures)
-    return table
 
 
 def measure(tables: int, parallel: int | None) -> Cost:
@@ -87,14 +81,16 @@ def measure(tables: int, parallel: int | None) -> Cost:
             time.sleep(2 * POLL_S)
             megabytes = job.megabytes()
             s3.taken()
+            cpu = job.cpu_seconds()
             time.sleep(IDLE_S)
-            idle = by_verb(s3.taken())
+            idle, idle_cpu = by_verb(s3.taken()), job.cpu_seconds() - cpu
             began, cpu = time.monotonic(), job.cpu_seconds()
             _land_all(s3, tables, offset=WARM_UP + 1)
             job.wait_for_commits((WARM_UP + 2) * tables)
             seconds, cpu = time.monotonic() - began, job.cpu_seconds() - cpu
-    per_look = {verb: count * POLL_S / IDLE_S for verb, count in idle.items()}
-    return Cost(tables, megabytes, per_look, seconds, cpu)
+    per_hour = 3600 / IDLE_S
+    requests = {verb: count * per_hour for verb, count in idle.items()}
+    return Cost(tables, megabytes, requests, idle_cpu * per_hour, seconds, cpu)
 
 
 def _land_all(s3: CountedS3, tables: int, *, offset: int) -> None:
@@ -128,20 +124,24 @@ def crowded(
     with crowd(2 * loads + idle, options) as (job, s3):
         tables = [Changes(job, s3, number) for number in range(2 * loads, 2 * loads + idle)]
         at_once = _at_once(job, tables)
-        print(
-            f"a change in each of {idle} idle tables at once: first {at_once[0]:.1f} s, median"
-            f" {statistics.median(at_once):.1f} s, last {at_once[-1]:.1f} s"
-        )
         alone, _, _ = _loaded(job, s3, tables[0], texts[0], first=0, changes=False)
         took, commits, waits = _loaded(job, s3, tables[0], texts[1], first=loads, changes=True)
-    p95 = waits[round(0.95 * (len(waits) - 1))]
-    print(
-        f"{loads} first loads of {size * objects:,} events in {commits} commits: {took:.1f} s, without changes"
-        f" {alone:.1f} s; {len(waits)} changes of another table meanwhile: median"
-        f" {statistics.median(waits):.1f} s, longest {waits[-1]:.1f} s, p95 {p95:.1f} s (limit {limit:g}):"
-        f" {'met' if p95 <= limit else 'missed'}"
+    p95 = _figures(waits)[1]
+    title = f"{loads} first loads of {size * objects:,} events, in {commits} commits with changes; s"
+    cases = (
+        (f"a change in each of {idle} tables", _figures(at_once), None),
+        ("loads alone", (None, None, None), alone),
+        ("loads, a change a second elsewhere", _figures(waits), took),
     )
+    rows = [[case, *figures, loads_s] for case, figures, loads_s in cases]
+    results.show("crowded", title, CROWDED_HEADS, rows)
+    print(f"p95 of changes during loads {p95:.1f} s (limit {limit:g}): {'met' if p95 <= limit else 'missed'}")
     raise typer.Exit(0 if p95 <= limit else 1)
+
+
+def _figures(waits: Sequence[float]) -> tuple[float, float, float]:
+    """Return the median, the 95th percentile and the last of sorted seconds."""
+    return statistics.median(waits), waits[round(0.95 * (len(waits) - 1))], waits[-1]
 
 
 @contextmanager

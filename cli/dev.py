@@ -25,6 +25,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
     "bench": (
         "Measure something.",
         (
+            ("all", "Everything, and docs/performance.md from it.", "bench.performance.command", JARS),
             ("outbox", "The outbox against no, audit and row triggers, with pgbench.", "bench.outbox.command", JARS),
             ("job", "The job's CPU against HoodieStreamer's and a plain script's.", "bench.against_others", JARS),
             ("freshness", "How old changes are when the lake shows them.", "bench.freshness", JARS),
@@ -34,6 +35,7 @@ PROGRAMS: dict[str, tuple[str, tuple[Program, ...]]] = {
             ("tables", "What many tables in one application cost.", "bench.tables", JARS),
             ("first-load", "A first load both ways, from `up` to an equal comparison.", "bench.first_load", JARS),
             ("crowded", "How long a change waits while other tables load.", "bench.tables:crowded", JARS),
+            ("costs", "USD a month by changes a second, here and elsewhere.", "bench.performance.costs", WHEELS),
             ("synth", "Synthesis against importing CDK and an empty app.", "bench.synth", WHEELS),
         ),
     ),

@@ -36,7 +36,7 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
         {"analytics", "capture", "contract", "db", "local", "plugins", "settings", "stacks"} | SUBMISSION,
         None,
     ),
-    "bench": (OURS - {"operate", "tests"}, None),
+    "bench": (OURS - {"tests"}, None),
     "cli": (OURS, {"typer", "rich"}),
 }
 

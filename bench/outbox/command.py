@@ -1,4 +1,4 @@
-"""Runs pgbench with our triggers, others and none, alternating, and prints medians: `./lake dev bench outbox`."""
+"""Runs pgbench with our triggers, others and none, alternating: `./lake dev bench outbox` (bench/outbox/README.md)."""
 
 import contextlib
 import itertools
@@ -7,7 +7,7 @@ import secrets
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -15,8 +15,8 @@ import psutil
 import typer
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 
+from bench import results
 from bench.job import execute
 from contract.errors import UserError
 from contract.source import SCHEMA
@@ -31,10 +31,11 @@ VARIANTS = {
     "row_triggers": ("none", "row_triggers"),
     "ours": (),
 }
+HEADS = ("workload", "triggers", "transactions/s", "share", "µs of CPU of one", "share of CPU")
 WORKLOADS = {
-    "new_order": "new order, three lines",
-    "sell_stock": "the same, taken from the stock",
-    "ship_order": "update of shipped_date",
+    "new_order": "new order",
+    "sell_stock": "sale from stock",
+    "ship_order": "shipment",
 }
 
 
@@ -42,27 +43,30 @@ def main(
     *,
     clients: Annotated[int, typer.Option(min=1, help="Concurrent connections.")] = 8,
     seconds: Annotated[int, typer.Option(min=1, help="Length of one run.")] = 4,
+    transactions: Annotated[int, typer.Option(min=0, help="Each client's in one run, in place of a time.")] = 0,
     rounds: Annotated[int, typer.Option(min=1, help="Runs per variant and workload; the median counts.")] = 3,
     durable: Annotated[
         bool, typer.Option("--durable", help="Wait for the disk at each commit: then its speed is measured, too.")
     ] = False,
 ) -> None:
     """Measure transactions per second and CPU time of a sale and of a shipment, by kind of triggers."""
+    length = ("--transactions", str(transactions)) if transactions else ("--time", str(seconds))
     with tempfile.TemporaryDirectory(prefix="bench-outbox-") as folder, temporary_postgres(Path(folder)) as server:
         prepare(server)
-        measured = _measure(server, rounds, seconds, clients=clients, durable=durable)
+        measured = _measure(server, rounds, clients=clients, length=length, durable=durable)
     commits = "commits wait for the disk" if durable else "commits don't wait for the disk"
-    _print(measured, f"{clients} clients, median of {rounds} runs of {seconds} s, {commits}")
+    title = f"{clients} clients, runs of {transactions or seconds} {'transactions' if transactions else 's'}, {commits}"
+    results.show("outbox", title, HEADS, _rows(measured))
 
 
-def prepare(server: Postgres) -> None:
-    for variant, files in VARIANTS.items():
+def prepare(server: Postgres, variants: Iterable[str] = VARIANTS) -> None:
+    for variant in variants:
         execute(server.connection_parameters(), f"CREATE DATABASE {variant}")
         options = LoadOptions(connector_password=secrets.token_urlsafe(12))
         database = server.connection_parameters(variant)
         load(database, options, lambda *_: None)
         execute(database, f"CREATE SEQUENCE {SCHEMA}.bench_order_ids START 100000")
-        for file in files:
+        for file in VARIANTS[variant]:
             execute(database, (FOLDER / f"{file}.sql").read_text(encoding="utf-8"))
 
 
@@ -73,16 +77,28 @@ class Measured(NamedTuple):
     cpu_us: float
 
 
-def _measure(server: Postgres, rounds: int, seconds: int, **settings: Any) -> dict[tuple[str, str], Measured]:
-    """Return each workload's and variant's medians; they alternate, so that other load affects all variants alike."""
-    measured: dict[tuple[str, str], list[Measured]] = {run: [] for run in itertools.product(WORKLOADS, VARIANTS)}
+Runs = dict[tuple[str, str], list[Measured]]
+
+
+def _measure(server: Postgres, rounds: int, **settings: Any) -> Runs:
+    """Return each workload's and variant's runs; they alternate, so that other load affects all variants alike."""
+    measured: Runs = {run: [] for run in itertools.product(WORKLOADS, VARIANTS)}
     with Progress(console=Console(stderr=True), transient=True) as display:
         for workload, variant in display.track([*measured] * rounds, description="pgbench"):
             execute(server.connection_parameters(variant), "CHECKPOINT")
             before = _cpu_seconds(server)
-            tps = run_pgbench(server, variant, workload, length=("--time", str(seconds)), **settings)
-            measured[workload, variant].append(Measured(tps, 1e6 * (_cpu_seconds(server) - before) / (tps * seconds)))
-    return {run: Measured(*map(statistics.median, zip(*found, strict=True))) for run, found in measured.items()}
+            tps, done = run_pgbench(server, variant, workload, **settings)
+            measured[workload, variant].append(Measured(tps, 1e6 * (_cpu_seconds(server) - before) / done))
+    return measured
+
+
+def _rows(measured: Runs) -> Iterator[Sequence[results.Value]]:
+    """Yield a row for each workload and variant: its runs, and its share of what no triggers allow."""
+    for (workload, variant), runs in measured.items():
+        tps, cpu = ([getattr(run, name) for run in runs] for name in Measured._fields)
+        first = [statistics.median(column) for column in zip(*measured[workload, next(iter(VARIANTS))], strict=True)]
+        shares = statistics.median(tps) / first[0], first[1] / statistics.median(cpu)
+        yield WORKLOADS[workload], variant, tps, shares[0], cpu, shares[1]
 
 
 def _cpu_seconds(server: Postgres) -> float:
@@ -99,8 +115,8 @@ def _cpu_seconds(server: Postgres) -> float:
 
 def run_pgbench(
     server: Postgres, variant: str, workload: str, *, clients: int, length: tuple[str, str], durable: bool = False
-) -> float:
-    """Run pgbench and return its transactions per second; every transaction must have succeeded.
+) -> tuple[float, int]:
+    """Run pgbench and return its transactions per second, and how many; every transaction must have succeeded.
 
     `length` is pgbench's option: seconds by `--time`, or each client's `--transactions`.
     """
@@ -121,27 +137,14 @@ def run_pgbench(
         text=True,
         check=False,
     )
-    return transactions_per_second(done.returncode, done.stdout, done.stderr)
+    return transactions(done.returncode, done.stdout, done.stderr)
 
 
-def transactions_per_second(returncode: int, output: str, errors: str) -> float:
-    """Read pgbench's figure. Raises UserError if a client gave up or a transaction failed."""
+def transactions(returncode: int, output: str, errors: str) -> tuple[float, int]:
+    """Read pgbench's figures, per second and in all. Raises UserError if a client gave up or a transaction failed."""
     found = re.search(r"^tps = ([\d.]+)", output, re.MULTILINE)
+    done = re.search(r"^number of transactions actually processed: (\d+)", output, re.MULTILINE)
     failed = re.search(r"^number of failed transactions: (\d+)", output, re.MULTILINE)
-    if returncode != 0 or found is None or (failed is not None and failed.group(1) != "0"):
+    if returncode != 0 or found is None or not done or (failed is not None and failed.group(1) != "0"):
         raise UserError(f"pgbench failed: {errors.strip() or output.strip()}")
-    return float(found.group(1))
-
-
-def _print(medians: Mapping[tuple[str, str], Measured], title: str) -> None:
-    table = Table("workload", title=title)
-    for variant in VARIANTS:
-        table.add_column(f"{variant}\ntransactions/s\nCPU of one", justify="right")
-    for workload, label in WORKLOADS.items():
-        found = [medians[workload, variant] for variant in VARIANTS]
-        cells = [
-            f"{one.tps:,.0f} ({one.tps / found[0].tps:.2f})\n{one.cpu_us:,.0f} µs ({found[0].cpu_us / one.cpu_us:.2f})"
-            for one in found
-        ]
-        table.add_row(label, *cells, end_section=True)
-    Console().print(table)
+    return float(found.group(1)), int(done.group(1))

@@ -10,7 +10,7 @@ from bench import query_trial as trial
 from bench.freshness import STAGES, Arrival, Event, committed, journeys, landed, percentiles
 from bench.job import by_verb, requests_of, running
 from bench.query_trial import Load
-from bench.s3_requests import thirds
+from bench.s3_requests import bounds
 from contract.errors import UserError
 from local.errors import PlatformError
 from local.services.postgres import ConnectionParameters
@@ -69,19 +69,22 @@ def test_requests_are_counted_by_what_they_cost() -> None:
     assert by_verb(found) == {"LIST": 1, "PUT": 2, "HEAD": 1, "GET": 1, "DELETE": 2}
 
 
-def test_a_run_is_cut_into_three() -> None:
-    assert thirds(30) == [(0, 10), (10, 20), (20, 30)]
-    assert thirds(4) == [(0, 1), (1, 2), (2, 4)]
+def test_a_run_is_cut_into_parts() -> None:
+    assert bounds(30, 3) == [(0, 10), (10, 20), (20, 30)]
+    assert bounds(4, 3) == [(0, 1), (1, 2), (2, 4)]
+    assert bounds(2, 3) == [(0, 1), (1, 2)]
 
 
 def test_a_first_loads_figures_are_per_row_and_those_of_a_job_alone_have_none_of_the_platform() -> None:
     loads = [
         first_load.Load("direct", 100_000, 10, 20.0, 34.4, 15.25, 1466.4),
         first_load.Load("floor", 100_000, 1, 8.0, 9.0),
+        first_load.Load("direct", 100_000, 10, 25.0, 44.4, 17.25, 1400.0),
     ]
-    assert list(zip(*(column.cells for column in first_load.shown(loads).columns), strict=True)) == [
-        ("direct", "100,000", "10", "15.2", "20.0", "5,000", "34", "344", "1,466"),
-        ("floor", "100,000", "1", "", "8.0", "12,500", "9", "90", ""),
+    up, equal, per_second, cpu = [15.25, 17.25], [20.0, 25.0], [5000.0, 4000.0], [34.4, 44.4]
+    assert first_load.rows_of(loads) == [
+        ["direct", 100_000, 10, up, equal, per_second, cpu, pytest.approx([344.0, 444.0]), [1466.4, 1400.0]],
+        ["floor", 100_000, 1, None, [8.0], [12_500.0], [9.0], [90.0], None],
     ]
 
 

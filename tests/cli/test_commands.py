@@ -42,7 +42,7 @@ GROUPS = {
     "kafka": "image tail topics ui",
     "aws": "adopt bootstrap costs deploy destroy diff manifests pause reconcile resume review synth vpn",
     "dev": "test",
-    "dev bench": "crowded first-load freshness job outbox query reconcile requests synth tables",
+    "dev bench": "all costs crowded first-load freshness job outbox query reconcile requests synth tables",
     "dev generate": "certificates events pictures schema typed-events types worker-classes",
     "dev lock": "jars plugins python",
 }

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from bench.job import CountedS3, by_verb, counted_s3
+from bench.job import CountedS3, by_verb, counted_s3, lay
 from local.services.spark import s3a_settings
 from operate.costs.prices import load_prices
 from spark_jobs.runtime import hadoop
@@ -42,6 +42,14 @@ def s3(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterato
         configuration.set("fs.s3a.endpoint", server.endpoint)
         yield server
         configuration.set("fs.s3a.endpoint", endpoint)
+
+
+@pytest.mark.integration
+def test_an_object_that_a_benchmark_lays_there_is_as_if_it_had_been_sent(s3: CountedS3) -> None:
+    s3.client().put_object(Bucket="counted-landing", Key="sent", Body=b"text")
+    lay(s3.objects / "counted-landing" / "laid", "text")
+    sent, laid = (s3.client().head_object(Bucket="counted-landing", Key=key) for key in ("sent", "laid"))
+    assert (laid["ETag"], laid["ContentLength"]) == (sent["ETag"], sent["ContentLength"])
 
 
 def tasks_by_job(spark: SparkSession) -> dict[int, int]:

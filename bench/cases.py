@@ -1,0 +1,119 @@
+"""The tables that bench.against_others has written: what they are like, and what each program is told of them."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench import order_events
+from bench.order_events import Columns
+from contract import lake, source
+from contract.events import DELETE, OPERATION
+from spark_jobs.decoding import schema
+from spark_jobs.decoding.schema import IS_DELETED, Column, Encoding
+from spark_jobs.options import command_line, keys, properties, settings, submit
+from spark_jobs.options.table_settings import TableSettings
+from spark_jobs.runtime.archive import ROOT
+
+SCHEMA = (ROOT / "pipelines" / "orders" / "cdc_events.avsc").read_text(encoding="utf-8")
+_PARTITIONED = {keys.PARTITION_PATH: "customer_id", "hoodie.datasource.hive_sync.partition_fields": "customer_id"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A table, and how many events and changes are written to it."""
+
+    events: int = 100_000
+    changes: int = 1000
+    table_type: str = "COPY_ON_WRITE"
+    layout: str = "cdc_events.properties"
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    schema: str = SCHEMA
+    columns: Columns = order_events.outbox
+
+    @property
+    def completed(self) -> str:
+        """What the name of a finished commit ends with."""
+        return ".deltacommit" if self.table_type == "MERGE_ON_READ" else ".commit"
+
+    def first(self, count: int) -> Iterator[str]:
+        return order_events.first(count, self.columns)
+
+    def later(self, count: int, after: int) -> Iterator[str]:
+        return order_events.later(count, after, self.columns)
+
+
+CASES = {
+    "copy-on-write": Case(),
+    "merge-on-read": Case(table_type="MERGE_ON_READ"),
+    "30-columns": Case(
+        events=1_000_000,
+        changes=100_000,
+        schema=order_events.wide_schema(SCHEMA),
+        columns=order_events.wide,
+    ),
+    # An order's customer never changes.
+    "100-partitions": Case(layout="cdc_events_partitioned.properties", configuration=_PARTITIONED),
+}
+
+
+def parts(lines: Iterator[str], size: int) -> Iterator[list[str]]:
+    """Cut into lists of `size` lines, the last may be shorter."""
+    return iter(lambda: list(itertools.islice(lines, size)), [])
+
+
+def arguments(case: Case, landing: str, table: str, schema_file: Path) -> list[str]:
+    """Return the job's arguments."""
+    job = submit.TableJob(
+        landing=landing,
+        table_path=table,
+        database=lake.DATABASE,
+        table=source.OUTBOX_TABLE,
+        schema_file=str(schema_file),
+        properties_file=str(ROOT / "spark_jobs" / "conf" / case.layout),
+        table_type=case.table_type,
+        configuration=case.configuration,
+        # As HoodieStreamer: no pause after a commit.
+        sync_interval_seconds=0,
+    )
+    return [one for one in submit.job_arguments(job) if one not in ("--enable-sync", "--continuous")]
+
+
+def table_of(given: Sequence[str]) -> TableSettings:
+    """Return what the job decides about its table, given its arguments."""
+    options = command_line.parse(given)
+    pairs = properties.load(str(options.props), lambda path: Path(path).read_text())
+    every = properties.combine(pairs, properties.parse_overrides(options.hoodie_conf))
+    return settings.decide(options, every, lambda _line: None).table
+
+
+def plain(case: Case, table: TableSettings, landing: str) -> dict[str, Any]:
+    """Return what bench/plain_upsert.py is told."""
+    columns = schema.parse(case.schema, "its schema")
+    return {
+        "schema": ", ".join(f"`{column.source}` {column.wire.simpleString()}" for column in columns),
+        "columns": columns_of(case),
+        "ordering": table.ordering_field,
+        "landing": f"{landing}/*",
+        "options": dict(table.write_options)
+        | {
+            "hoodie.table.name": table.name,
+            "hoodie.datasource.write.table.type": case.table_type,
+            "hoodie.datasource.write.operation": "upsert",
+            "hoodie.datasource.write.precombine.field": table.ordering_field,
+            "hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
+            "hoodie.combine.before.upsert": "false",
+        },
+        "table": table.base_path,
+    }
+
+
+def columns_of(case: Case) -> list[str]:
+    """Return the SQL of each column of the table."""
+    return [*map(_stored, schema.parse(case.schema, "its schema")), f"{OPERATION} = '{DELETE}' AS {IS_DELETED}"]
+
+
+def _stored(column: Column) -> str:
+    convert = {Encoding.DAYS: "date_from_unix_date({})", Encoding.ISO_TIMESTAMP: "CAST({} AS timestamp)"}
+    return f"{convert.get(column.encoding, '{}').format(column.name)} AS {column.name}"

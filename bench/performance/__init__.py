@@ -1,0 +1,1 @@
+"""All benchmarks in one run, and the page of their figures, docs/performance.md."""
