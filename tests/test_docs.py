@@ -19,7 +19,9 @@ TARGETS = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), r
 
 
 def anchors(document: Path) -> set[str]:
-    """A page's anchors on GitHub: headings in lower case, blanks as hyphens, word characters only."""
+    """A page's anchors on GitHub: headings in lower case, blanks as hyphens, word characters only; a module's tests."""
+    if document.suffix == ".py":
+        return set(re.findall(r"^def (test_\w+)", document.read_text(), re.MULTILINE))
     headings = re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
