@@ -38,7 +38,7 @@ ANY_DATABASE = [
 FOLDERS = {
     "synth": ["tests/local/setup", "tests/operate", "tests/stacks"],
     "e2e": ["tests/e2e"],
-    "trino": ["tests/trino"],
+    "trino": ["tests/trino", "tests/spark_jobs/test_readers.py"],
     "yarn": ["tests/yarn"],
 }
 WITHOUT_MARKER = "not synth and not integration and not e2e and not trino and not yarn"

@@ -60,18 +60,23 @@ def interrupted(spark: SparkSession, after_s: float) -> Iterator[None]:
 
 
 def try_histories(
-    histories: st.SearchStrategy[T], run: Callable[[T], None], title: str, capsys: pytest.CaptureFixture[str]
+    histories: st.SearchStrategy[T],
+    run: Callable[[T], None],
+    title: str,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    count: int = 1,
 ) -> None:
-    """Run histories, each of which must succeed; prints a failing one as small as Hypothesis can make it.
+    """Run `count` histories, each of which must succeed; prints a failing one as small as Hypothesis can make it.
 
-    `./lake dev test fuzz` shows how many there were.
+    `./lake dev test fuzz` and `trino` show how many there were.
     """
     histories_run = examples = 0
     numbers = chance()
     until = time.monotonic() + MINUTES * 60 / CASES
 
     @settings(
-        max_examples=10 if MINUTES else 2,
+        max_examples=10 if MINUTES else count + 1,
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
@@ -90,6 +95,6 @@ def try_histories(
     while time.monotonic() < until:
         examples = 0
         seed(numbers.random())(ends_as_it_should)()
-    if MINUTES:
+    if MINUTES or count > 1:
         with capsys.disabled():
             print(f"\n{title}: {histories_run} histories ended as they should")

@@ -5,6 +5,7 @@ as in Athena.
 """
 
 import base64
+import contextlib
 import datetime
 import decimal
 import json
@@ -13,18 +14,21 @@ import time
 import urllib.parse
 import urllib.request
 import zoneinfo
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from local.services.aws import NO_CREDENTIALS, REGION
+import pytest
+
+from local.services.aws import NO_CREDENTIALS, REGION, S3, Aws
 from local.services.jvm import write_properties
-from local.services.processes import Command
+from local.services.processes import Command, Processes
 from local.setup.ports import HOST
-from tests.trino.install import Installed
+from tests.trino.install import Installed, installed
 
 HEAP_MB = 1024
+START_S = 180
 ANSWER_S = 60
 STATEMENT_S = 120
 CATALOGUE = "hive"
@@ -158,6 +162,8 @@ class Trino:
             # Moto ignores segments: it gives each of them everything.
             "hive.metastore.glue.partitions-segments": "1",
             "fs.native-s3.enabled": "true",
+            # Reads this machine's folders, too.
+            "fs.hadoop.enabled": "true",
             "s3.endpoint": self.s3,
             "s3.region": REGION,
             "s3.path-style-access": "true",
@@ -171,6 +177,29 @@ class Trino:
         with _opener.open(request, timeout=ANSWER_S) as response:
             answer: dict[str, Any] = json.load(response)
         return answer
+
+
+def needed() -> Installed:
+    """Return the installation; skip the test without one."""
+    found = installed()
+    if found is None:
+        pytest.skip("Trino isn't here: `./lake dev test trino` brings it")
+    return found
+
+
+@contextlib.contextmanager
+def running(folder: Path, *services: Trino | S3 | Aws) -> Iterator[None]:
+    """Run services, with their logs in a folder."""
+    processes = Processes(folder, folder / "logs")
+    try:
+        for service in services:
+            processes.start(service.name, service.prepare())
+        for service in services:
+            processes.wait_until(service.name, service.ready, timeout_s=START_S)
+        yield
+    finally:
+        for service in services:
+            processes.stop(service.name, grace_s=10)
 
 
 def _row(columns: list[dict[str, Any]], row: list[Any]) -> dict[str, Any]:

@@ -22,18 +22,15 @@ from local.look.lake import Lake, local_s3_options, oldest_readable
 from local.query.query import LakeTable, Period, QueriedLake, ask
 from local.query.silver import Silver
 from local.services.aws import S3, Aws
-from local.services.processes import Processes
 from local.setup.ports import choose
 from tests.analytics import alike
 from tests.spark_jobs.events import CONF, SCHEMA, TOPIC, captured
 from tests.spark_jobs.programs import Job
-from tests.trino.install import installed
-from tests.trino.server import Trino, TrinoError
+from tests.trino.server import Trino, TrinoError, needed, running
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.trino
 
-START_S = 180
 # Makes a merge-on-read table's logs become files now.
 COMPACTED = ("hoodie.compact.inline=true", "hoodie.compact.inline.max.delta.commits=1")
 # Queries that order their rows, no two of which are equal.
@@ -125,29 +122,19 @@ class WrittenLake:
 @contextlib.contextmanager
 def written_lake(folder: Path, table_type: str) -> Iterator[WrittenLake]:
     """A lake with a table of two commits and one event in quarantine; its files are deleted afterwards."""
-    found = installed()
-    if found is None:
-        pytest.skip("Trino isn't here: `./lake dev test trino` brings it")
     ports = choose(["s3", "moto", "trino"], earlier={})
     s3, aws = Storage(folder / "s3", port=ports["s3"]), Aws(folder / "moto", port=ports["moto"])
-    trino = Trino(folder / "trino", found, port=ports["trino"], glue=aws.endpoint, s3=s3.endpoint)
-    processes = Processes(folder, folder / "logs")
-    services = (s3, aws, trino)
+    trino = Trino(folder / "trino", needed(), port=ports["trino"], glue=aws.endpoint, s3=s3.endpoint)
     try:
-        for service in services:
-            processes.start(service.name, service.prepare())
-        for service in services:
-            processes.wait_until(service.name, service.ready, timeout_s=START_S)
-        s3.create_buckets(["landing", BUCKET])
-        lake = WrittenLake(folder, table_type, s3, aws, trino)
-        lake.run_job(*captured("snapshot"), *captured("insert"), "{broken")
-        lake.declare(QUARANTINE, f"s3://{BUCKET}", [TABLE])
-        lake.declare(LANDED, "s3://landing", [LANDING_PREFIX, "other"], [TOPIC, "other"])
-        lake.run_job(*captured("update"), *captured("delete"))
-        yield lake
+        with running(folder, s3, aws, trino):
+            s3.create_buckets(["landing", BUCKET])
+            lake = WrittenLake(folder, table_type, s3, aws, trino)
+            lake.run_job(*captured("snapshot"), *captured("insert"), "{broken")
+            lake.declare(QUARANTINE, f"s3://{BUCKET}", [TABLE])
+            lake.declare(LANDED, "s3://landing", [LANDING_PREFIX, "other"], [TOPIC, "other"])
+            lake.run_job(*captured("update"), *captured("delete"))
+            yield lake
     finally:
-        for service in services:
-            processes.stop(service.name, grace_s=10)
         shutil.rmtree(folder / "s3", ignore_errors=True)
 
 
