@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -101,8 +102,9 @@ def run(words: str) -> dict[str, Any]:
     }
 
 
+@cache
 def _commit() -> str:
-    """Return the commit, with a + if the checkout has changes."""
+    """Return the commit, with a + if the checkout has changes; both files are written afterwards."""
     asked = ["git", "describe", "--always", "--exclude", "*", "--dirty=+"]
     done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout.strip() or "unknown"

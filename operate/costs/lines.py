@@ -46,10 +46,11 @@ WHAT_STOPS = (CONNECTORS, NODES, EMR, AURORA)
 
 
 class Line(NamedTuple):
-    """What is paid for a resource: `{path}` in `what` and `price`, `number` and `times` are JMESPath of its properties.
+    """A line of the bill for resources of a type; paths, also in braces, are JMESPath of the resource's properties.
 
-    `number`: without one that of its machines. `usage` in its place is an assumption in prices.toml for all resources
-    together, times `per`. `share`: of that price. `part`: of the bill, if it isn't the resource's stack.
+    `number` times `times` units at `price`; the default of `number` is that of the resource's machines. With `usage`,
+    the line is for all resources together: an assumption in prices.toml, times `per`. `share`: of the price. `part`:
+    the bill's; the default is the resource's stack.
     """
 
     what: str
@@ -166,7 +167,7 @@ LINES: Mapping[str, tuple[Line, ...]] = {
     "AWS::S3::Bucket": (
         Line("S3 storage, GB", "s3.storage", usage="lake_storage_gb"),
         Line("S3 requests, thousands", "s3.requests", usage="s3_requests_thousands"),
-        # S3 user guide, "Amazon S3 request metrics in CloudWatch": so many of each filter, billed as custom metrics.
+        # S3 user guide, "Amazon S3 request metrics in CloudWatch": 16 for each filter, billed as custom metrics.
         Line("request metrics", "cloudwatch.metric", "length(MetricsConfigurations || `[]`)", "`16`"),
     ),
     # QuickSight's users pay for it, and the account has them anyway.
@@ -174,7 +175,7 @@ LINES: Mapping[str, tuple[Line, ...]] = {
     "Custom::EmrStep": (
         Line("the job's metrics", "cloudwatch.metric", usage="metrics", per=_tables, part="monitoring"),
     ),
-    # An alarm on an expression is paid for each of its metrics.
+    # You pay for each metric of an alarm on an expression.
     "AWS::CloudWatch::Alarm": (Line("alarms' metrics", "cloudwatch.alarm", "length(Metrics[?MetricStat] || [@])"),),
     "AWS::CloudWatch::Dashboard": (Line("dashboards", "cloudwatch.dashboard"),),
     "AWS::SecretsManager::Secret": (Line("secrets", "secrets.secret", part="all"),),

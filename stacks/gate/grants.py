@@ -18,8 +18,8 @@ ALL_BUT = "everything but "
 class Grant(NamedTuple):
     """One right, in texts with references as `<Name>`; `condition` is JSON, or empty.
 
-    `holder` is who has a policy's rights: a role, a user, a group, or a policy for people itself. Where `principal` is
-    given, that has the right, and `holder` is the resource that lets it in.
+    `holder` has the right: a role, a user, a group, or a policy for people itself. If there is a `principal`, this has
+    the right instead, and `holder` is the resource that lets it in.
     """
 
     stack: str
@@ -121,7 +121,7 @@ def _stated(type_: str, properties: Mapping[str, Any]) -> Iterator[Mapping[str, 
 
 
 def _place(resource: Any) -> str:
-    """Write of what Lake Formation grants something."""
+    """Describe the resource of a grant of Lake Formation."""
     match resource:
         case {"DataLocation": {"ResourceArn": arn}}:
             return f"location {written(arn)}"

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.gate.secrets import may_be_a_secret
-from stacks.gate.template import INTRINSICS, Subject, as_list, is_intrinsic, nodes, written
+from stacks.gate.template import INTRINSICS, Subject, as_list, is_intrinsic, nodes, plain_text, references, written
 
 ALLOWED_FILE = "stacks/gate/allowed.toml"
 ALLOWED: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("allowed.toml").read_text(encoding="utf-8"))
@@ -37,6 +37,10 @@ def known_properties(subject: Subject) -> Iterator[str]:
     """Refuse each type, property and value that the list doesn't have, and each missing one that must be there."""
     if "Condition" in subject.resource:
         yield "depends on a condition: what is deployed would be other than what was reviewed"
+    for value in references(subject.properties):
+        name = plain_text(value.get("Fn::ImportValue", ""))
+        if "Fn::ImportValue" in value and name not in subject.app.exports:
+            yield f"imports {name}, which no stack of this app exports"
     yield from _problems(subject, subject.type, subject.opened)
 
 

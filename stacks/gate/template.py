@@ -46,7 +46,8 @@ class App:
     protected: Mapping[str, bool] = field(default_factory=dict)
 
     @cached_property
-    def _exports(self) -> dict[str, tuple[str, Any]]:
+    def exports(self) -> Mapping[str, tuple[str, Any]]:
+        """What stacks hand on to each other: stack and value, by name."""
         return {
             plain_text(output["Export"]["Name"]): (stack, output["Value"])
             for stack, template in self.templates.items()
@@ -59,8 +60,8 @@ class App:
         match value:
             case {"Ref": str(name)} | {"Fn::GetAtt": [str(name), *_]}:
                 return (stack, name) if name in self.templates[stack]["Resources"] else None
-            case {"Fn::ImportValue": name} if plain_text(name) in self._exports:
-                return self.target(*self._exports[plain_text(name)])
+            case {"Fn::ImportValue": name} if plain_text(name) in self.exports:
+                return self.target(*self.exports[plain_text(name)])
         return None
 
     def at(self, stack: str, logical_id: str) -> "Subject":

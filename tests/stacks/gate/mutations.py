@@ -6,7 +6,7 @@ method's arguments (in JSON; an object at the end has those with names), and the
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +40,15 @@ def database_in_public_subnets(changed: Changed) -> None:
     group["SubnetIds"] = [imported(changed, "VpcPublicSubnet1Subnet")]
 
 
-def connector_in_a_public_subnet(changed: Changed) -> None:
-    parts = changed.properties("connectors", "Custom::Connector")["Request"]["Fn::Join"][1]
-    place = next(at for at, part in enumerate(parts) if isinstance(part, dict) and "VpcPrivateSubnet1" in str(part))
-    parts[place] = imported(changed, "VpcPublicSubnet1Subnet")
+def connector_in(reference: str, other: Callable[[Changed], Any]) -> Mutation:
+    """Put another reference into a connector's request, in place of the first that has `reference` in it."""
+
+    def mutate(changed: Changed) -> None:
+        parts = changed.properties("connectors", "Custom::Connector")["Request"]["Fn::Join"][1]
+        place = next(at for at, part in enumerate(parts) if isinstance(part, dict) and reference in str(part))
+        parts[place] = other(changed)
+
+    return mutate
 
 
 def attach_the_databases_subnet_to_a_public_table(changed: Changed) -> None:
@@ -91,7 +96,16 @@ STEPS: dict[str, tuple[str, Mutation, str]] = {
         "it is private, and Bastion",
     ),
     "network: database in public subnets": ("prod", database_in_public_subnets, f"{REACHED}DatabaseSubnets"),
-    "network: connector in a public subnet": ("prod", connector_in_a_public_subnet, f"{REACHED}SourceConnector"),
+    "network: connector in a public subnet": (
+        "prod",
+        connector_in("VpcPrivateSubnet1", lambda changed: imported(changed, "VpcPublicSubnet1Subnet")),
+        f"{REACHED}SourceConnector",
+    ),
+    "network: connector in somebody's group": (
+        "prod",
+        connector_in("GroupId", lambda _changed: {"Fn::ImportValue": "somebodys-group"}),
+        "imports somebodys-group, which no stack of this app exports",
+    ),
     "ports: two groups of rules": ("prod", split_over_two_resources, "TCP 5432 is open to the world"),
     "roles: a function with another's": ("prod", another_functions_role, "has the role of "),
     "notifications: an alarm that nobody reads": (
