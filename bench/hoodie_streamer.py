@@ -72,7 +72,7 @@ def command(
     submitted, environment = spark_submit(
         [], work_folder=folder, log_file=folder / "spark.log", s3_endpoint=s3_endpoint, java_options=java_options
     )
-    _, *file, _, _, _ = submitted
+    _, *file, _ = submitted
     jars = {"spark.driver.extraClassPath": f"{home}/jars/*"}
     log = f"-Dlog4j2.configurationFile={folder / 'conf' / 'log4j2.properties'}"
     alone = _ALONE | {"spark.local.dir": str(folder / "scratch"), "spark.driver.extraJavaOptions": log}

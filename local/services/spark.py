@@ -13,12 +13,12 @@ from local.services.jvm import write_properties
 from local.setup.jars import jar_folder
 from local.setup.java import java_home, jvm_flags, spark_home
 from spark_jobs.options.submit import JOL_FLAGS
-from spark_jobs.runtime.archive import build_archive
 
 ROOT = Path(__file__).resolve().parents[2]
 JOB = ROOT / "spark_jobs" / "streamer.py"
 MULTI_TABLE_JOB = JOB.with_name("multi_table_streamer.py")
-ARCHIVE = ROOT / "build" / "spark_jobs.zip"
+# Spark puts PySpark's archive on Python's path, and each start would compile what it imports from there.
+_PYTHON = Path(__file__).with_name("driver_python")
 # More tasks than cores: two large batches have two each, and a small one's start at once (0072).
 _MANY_TABLES = {"spark.master": "local[6]", "spark.default.parallelism": "2"}
 # S3's client looks for one in every jar, twice for each list that it reads: Java's own is what it finds.
@@ -52,7 +52,6 @@ def spark_submit(
     job uses AWS's own. `java_options` are added to ours. Raises JarsError or JavaNotFoundError when something is
     missing.
     """
-    build_archive(ARCHIVE)
     configuration = work_folder / "conf"
     log_file.parent.mkdir(parents=True, exist_ok=True)
     log_settings = configuration / "log4j2.properties"
@@ -68,8 +67,8 @@ def spark_submit(
     write_private(properties, "".join(lines))
     home = spark_home()
     # Not SPARK_CONF_DIR, which would be on the class path: a class archive allows no folders there.
-    command = [str(home / "bin" / "spark-submit"), "--properties-file", str(properties), "--py-files", str(ARCHIVE)]
-    return [*command, str(program), *arguments], _environment(home, s3_endpoint, glue_endpoint)
+    command = [str(home / "bin" / "spark-submit"), "--properties-file", str(properties), str(program)]
+    return [*command, *arguments], _environment(home, s3_endpoint, glue_endpoint)
 
 
 def job_class_path() -> str:
@@ -136,7 +135,7 @@ def _environment(home: Path, s3_endpoint: str | None, glue_endpoint: str | None)
             # Ignore a proxy in the caller's environment between the job and a server on loopback.
             "NO_PROXY": ",".join(filter(None, [os.environ.get("NO_PROXY"), "127.0.0.1", "localhost"])),
             "PYSPARK_PYTHON": sys.executable,
-            "PYSPARK_DRIVER_PYTHON": sys.executable,
+            "PYSPARK_DRIVER_PYTHON": str(_PYTHON),
         }
     )
     endpoints = {"AWS_ENDPOINT_URL_S3": s3_endpoint, "AWS_ENDPOINT_URL_GLUE": glue_endpoint}

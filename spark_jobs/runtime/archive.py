@@ -25,13 +25,11 @@ SERVICES = ("cloudwatch", "s3", "secretsmanager", "sts")
 _DATE = (2026, 1, 1, 0, 0, 0)
 
 
-def build_archive(target: Path, *, libraries: bool = False) -> None:
-    """Pack the job's modules, and boto3 with `libraries`; an unchanged file stays untouched."""
+def build_archive(target: Path) -> None:
+    """Pack the job's modules and boto3; an unchanged file stays untouched."""
     target.parent.mkdir(parents=True, exist_ok=True)
     sources = (path for folder in OURS for kind in KINDS for path in (ROOT / folder).rglob(kind))
-    contents = {path.relative_to(ROOT).as_posix(): path for path in sources}
-    if libraries:
-        contents |= dict(_library_files())
+    contents = {path.relative_to(ROOT).as_posix(): path for path in sources} | dict(_library_files())
     # Several runs may build it at once; each renames its own complete file into place.
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -215,7 +215,7 @@ def _read_again(pipeline: EnvironmentPipeline) -> list[str]:
 @functools.cache
 def _archive() -> Path:
     archive = BUILD / "spark_jobs.zip"
-    build_archive(archive, libraries=True)
+    build_archive(archive)
     return archive
 
 

@@ -74,7 +74,7 @@ def test_hoodie_streamer_is_told_the_jobs_table_or_only_what_no_default_knows(ow
 def test_hoodie_streamer_runs_on_its_own_spark_with_the_jobs_settings_or_without(
     own: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    submitted = ["spark-submit", "--properties-file", "settings", "--py-files", "archive", "job"]
+    submitted = ["spark-submit", "--properties-file", "settings", "job"]
     monkeypatch.setattr(
         hoodie_streamer, "spark_submit", lambda *_given, **_more: (submitted, {"SPARK_LAUNCHER_OPTS": "-Xshare"})
     )

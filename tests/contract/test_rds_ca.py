@@ -1,15 +1,11 @@
 """RDS's root certificates, as committed."""
 
 import datetime
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from cryptography import x509
 
 from contract import rds_ca
-from spark_jobs.runtime.archive import build_archive
 
 
 @pytest.mark.parametrize(("region", "pem"), rds_ca.roots().items(), ids=rds_ca.roots())
@@ -26,16 +22,6 @@ def test_each_is_its_regions_root_and_stays_valid(region: str, pem: str) -> None
 
 def test_nothing_else_is_in_the_bundle() -> None:
     assert len(rds_ca.roots()) == rds_ca.BUNDLE.read_text().count("BEGIN CERTIFICATE") > 20
-
-
-def test_the_jobs_archive_has_them(tmp_path: Path) -> None:
-    archive = tmp_path / "spark_jobs.zip"
-    build_archive(archive)
-    program = "from contract import rds_ca; print(rds_ca.__file__, len(rds_ca.roots()))"
-    found = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env={"PYTHONPATH": str(archive)}, capture_output=True, text=True
-    )
-    assert found.stdout.split() == [f"{archive}/contract/rds_ca.py", str(len(rds_ca.roots()))], found.stderr
 
 
 def test_a_region_without_one_is_refused_with_what_to_do() -> None:

@@ -35,7 +35,7 @@ class Assets:
         self._client = s3.client()
         s3.create_buckets([BUCKET])
         packed = folder / "spark_jobs.zip"
-        build_archive(packed, libraries=True)
+        build_archive(packed)
         self.archive = self._put("spark_jobs.zip", packed.read_bytes())
 
     def application(self, name: str) -> str:
