@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from random import SystemRandom
 from typing import Annotated
 
 import typer
@@ -15,7 +16,15 @@ from cli.shared import Commands
 
 app = Commands("Develop this project.")
 UNPREPARED = {"lint", "types", "unit"}
-HISTORIES = ("tests/spark_jobs/test_histories.py", "tests/spark_jobs/test_redelivery.py")
+# The files with random tests, whose names begin so.
+RANDOM = "test_any_"
+RANDOM_TESTS = (
+    "tests/stacks/handlers/test_life_cycles.py",
+    "tests/spark_jobs/test_histories.py",
+    "tests/spark_jobs/test_redelivery.py",
+    "tests/spark_jobs/test_kills.py",
+    "tests/spark_jobs/sources/postgres/test_histories.py",
+)
 
 JARS, WHEELS = (prepare.jars,), (prepare.wheels,)
 ALL = (prepare.jars, prepare.wheels, prepare.browser)
@@ -71,18 +80,22 @@ def run_tests(
         ),
     ] = None,
     *,
-    minutes: Annotated[float, typer.Option(min=0, help="How long fuzz goes on.")] = 10,
-    seed: Annotated[int, typer.Option(help="faults: their order and what is written.", show_default="random")] = 0,
-    only: Annotated[str, typer.Option(help="faults: those whose `pipeline: name` matches this pattern.")] = "",
+    runs: Annotated[int, typer.Option(min=1, help="fuzz: histories of each case.")] = 10,
+    seed: Annotated[int, typer.Option(help="fuzz, faults: repeats them.", show_default="random")] = 0,
+    only: Annotated[str, typer.Option(help="fuzz: tests named so; faults: a pattern for `pipeline: name`.")] = "",
     folder: Annotated[
         Path | None, typer.Option(help="faults: the platforms' folder; a disk of less than 8 GiB is filled, too.")
     ] = None,
 ) -> None:
     """Run all tests, or some parts, and print what each took.
 
-    Examples: ./lake dev test; ./lake dev test lint unit; ./lake dev test fuzz --minutes 5
+    Examples: ./lake dev test; ./lake dev test lint unit; ./lake dev test fuzz --runs 20 --only delivery
     """
-    alone = {"fuzz": lambda: _fuzz(minutes), "faults": lambda: _faults(seed, only, folder), "kubernetes": _kubernetes}
+    alone = {
+        "fuzz": lambda: _fuzz(runs, seed, only),
+        "faults": lambda: _faults(seed, only, folder),
+        "kubernetes": _kubernetes,
+    }
     names = parts or []
     if "long" in names:
         names.append("faults")
@@ -102,11 +115,14 @@ def run_tests(
     raise typer.Exit(status)
 
 
-def _fuzz(minutes: float) -> int:
-    """Random histories, with failed commits and events that come again, against a model."""
+def _fuzz(runs: int, seed: int, only: str) -> int:
+    """Random histories of the job, of queried tables and of custom resources, and kills of the job, against models."""
     prepare.jars()
-    command = [sys.executable, "-m", "pytest", "-q", "--timeout=0", "-k", "any_", *HISTORIES]
-    variables = os.environ | {"FUZZ_MINUTES": f"{minutes:g}"}
+    seed = seed or SystemRandom().randrange(1, 1_000_000)
+    print(f"seed {seed}", flush=True)
+    named = f"{RANDOM} and ({only})" if only else RANDOM
+    command = [sys.executable, "-m", "pytest", "-q", "--timeout=0", "-k", named, *RANDOM_TESTS]
+    variables = os.environ | {"FUZZ_RUNS": str(runs), "FUZZ_SEED": str(seed)}
     return subprocess.run(command, cwd=prepare.ROOT, env=variables, check=False).returncode
 
 

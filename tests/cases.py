@@ -12,8 +12,16 @@ def long(*values: Any, **given: Any) -> Any:
     return pytest.param(*values, marks=pytest.mark.long, **given)
 
 
-def chance() -> random.Random:
-    """Return a random generator, new in each run; a failure prints the FUZZ_SEED that repeats it."""
-    seed = int(os.environ.get("FUZZ_SEED") or random.randrange(10**9))
+# Of `./lake dev test fuzz`: how many random histories each case has; 0: a few.
+RUNS = int(os.environ.get("FUZZ_RUNS", "0"))
+
+
+def chance(number: int = 0) -> random.Random:
+    """Return a random generator, new in each run; a failure prints the FUZZ_SEED that repeats it.
+
+    History `number` of a run that was given a seed has the seed `number` further on.
+    """
+    given = os.environ.get("FUZZ_SEED")
+    seed = int(given) + number if given else random.randrange(10**9)
     print(f"FUZZ_SEED={seed}")
     return random.Random(seed)

@@ -1,12 +1,8 @@
-"""Random histories, new ones in each run: a few, or as many as fit in FUZZ_MINUTES (`./lake dev test fuzz`).
-
-A failure's output has the number that repeats it as FUZZ_SEED.
-"""
+"""Random histories of the job, and what interrupts them."""
 
 import contextlib
-import os
+import itertools
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -17,11 +13,8 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from spark_jobs.table.hudi_table import HudiTable
-from tests.cases import chance
+from tests.cases import RUNS, chance
 
-MINUTES = float(os.environ.get("FUZZ_MINUTES", "0"))
-# Number of tests that share the minutes.
-CASES = 6
 # Hudi runs it between the last data file and the commit's own.
 _REFUSING_VALIDATOR = {
     "hoodie.precommit.validators": "org.apache.hudi.client.validator.SqlQuerySingleResultPreCommitValidator",
@@ -67,34 +60,33 @@ def try_histories(
     *,
     count: int = 1,
 ) -> None:
-    """Run `count` histories, each of which must succeed; prints a failing one as small as Hypothesis can make it.
+    """Run a history for each seed, `count` or more; each must succeed. Prints how many did, if there were many.
 
-    `./lake dev test fuzz` and `trino` show how many there were.
+    `./lake dev test fuzz` prints a failing one as small as Hypothesis can make it.
     """
-    histories_run = examples = 0
-    numbers = chance()
-    until = time.monotonic() + MINUTES * 60 / CASES
+    count = RUNS or count
+    for number in range(count):
+        _try_history(histories, run, chance(number).random())
+    if count > 1:
+        with capsys.disabled():
+            print(f"\n{title}: {count} histories ended as they should")
 
+
+def _try_history(histories: st.SearchStrategy[T], run: Callable[[T], None], number: float) -> None:
+    examples = itertools.count()
+
+    @seed(number)
     @settings(
-        max_examples=10 if MINUTES else count + 1,
+        max_examples=2,
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
-        phases=(Phase.generate, Phase.shrink) if MINUTES else (Phase.generate,),
+        phases=(Phase.generate, Phase.shrink) if RUNS else (Phase.generate,),
     )
     @given(history=histories)
     def ends_as_it_should(history: T) -> None:
-        nonlocal histories_run, examples
-        examples += 1
         # Hypothesis draws the simplest one first.
-        if examples > 1 and not (MINUTES and time.monotonic() > until):
+        if next(examples):
             run(history)
-            histories_run += 1
 
-    seed(numbers.random())(ends_as_it_should)()
-    while time.monotonic() < until:
-        examples = 0
-        seed(numbers.random())(ends_as_it_should)()
-    if MINUTES or count > 1:
-        with capsys.disabled():
-            print(f"\n{title}: {histories_run} histories ended as they should")
+    ends_as_it_should()

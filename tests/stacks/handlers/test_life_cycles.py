@@ -3,17 +3,19 @@
 Each history runs for every kind of resource; the kinds' own folders have cases that only one of them can meet.
 """
 
+import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
+from tests.cases import RUNS, chance
 from tests.plugins.releases.server import serving
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing, succeeds
 from tests.stacks.handlers.journal_store import MemoryStore
 from tests.stacks.handlers.kinds import Kind, connector_kind, eks_kind, plugin_kind, step_kind
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
-from tests.stacks.handlers.provider_framework import DEATH, EARLY_DEATH, LOST, SLOW
+from tests.stacks.handlers.provider_framework import DEATH, EARLY_DEATH, LOST, SLOW, Payload
 
 KINDS: dict[str, tuple[str, ...]] = {
     "connector": ("settings", "both", "recreated"),
@@ -356,3 +358,50 @@ def test_a_request_that_was_refused_needs_no_clean_up(kind: Kind, stack: Stack) 
         stack.physical_id = "invented-by-CloudFormation"
         stack.delete()
     kind.assert_gone()
+
+
+@pytest.mark.parametrize("number", range(RUNS or 3))
+@pytest.mark.parametrize("kind", MODELS, indirect=True, ids=str)
+def test_any_requests_leave_what_was_deployed_last(kind: Kind, stack: Stack, number: int) -> None:
+    chosen, there = chance(number), None
+    for _ in range(chosen.randint(3, 8)):
+        kind.world.late_first = chosen.random() < 0.5
+        if chosen.random() < 0.3:
+            kind.busy_until(kind.world.clock() + chosen.choice([30, 90, 300]))
+        there = deployed(kind, stack, there, chosen)
+        kind.world.drain()
+        if there is None:
+            kind.assert_gone()
+            stack = stack.again()
+        else:
+            kind.assert_as(there)
+    if there is not None:
+        stack.delete()
+    assert_comes_back(kind, stack)
+
+
+def deployed(kind: Kind, stack: Stack, there: Payload | None, chosen: random.Random) -> Payload | None:
+    """Create, change or delete it, perhaps with a lost call, or cancelled; return what must be there."""
+    wanted, before, old_id = chosen.choice([kind.wanted, *kind.changes.values()]), stack.properties, stack.physical_id
+    if there is not None and chosen.random() < 0.2:
+        stack.delete()
+        return None
+    if chosen.random() < 0.4:
+        kind.end_next(chosen.choice((DEATH, EARLY_DEATH, LOST)))
+    waiter = stack.begin_create(wanted) if there is None else stack.begin_update(wanted)
+    cancelled_after = chosen.choice([None, None, 0, 30, 60, 120, 240, 600])
+    if cancelled_after is None:
+        kind.world.finish(waiter)
+    else:
+        kind.world.run(cancelled_after)
+    kind.end_next("")
+    if cancelled_after is None and waiter.succeeded:
+        stack.take(waiter)
+        if there is not None:
+            stack._clean_up(before, old_id)
+        return wanted
+    if there is None:
+        stack.give_up_creation()
+    else:
+        stack.roll_back(before)
+    return there

@@ -5,7 +5,6 @@ Other tests cover Spark's and Hudi's part; these check only what a look finds, h
 
 import contextlib
 import json
-import os
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from spark_jobs.options.jdbc_settings import JdbcSettings
 from spark_jobs.sources.postgres.access import Database
 from spark_jobs.sources.postgres.batch import JdbcBatch
 from spark_jobs.sources.postgres.source import Jdbc
+from tests import cases
 from tests.conftest import execute
 from tests.spark_jobs.options.test_jdbc_settings import decided
 from tests.spark_jobs.sources.postgres.conftest import server_of
@@ -27,8 +27,6 @@ from tests.spark_jobs.sources.postgres.conftest import server_of
 pytestmark = pytest.mark.integration
 
 STEPS, SESSIONS, HISTORIES = 60, 3, 12
-# Different in each run: a failing test's name has its seed, which repeats the history as FUZZ_SEED.
-SEEDS = [int(given)] if (given := os.environ.get("FUZZ_SEED")) else random.sample(range(10**9), HISTORIES)
 CREATE = """CREATE TABLE t (a int, b text, v int, last_update timestamptz DEFAULT now(), PRIMARY KEY (a, b));
     CREATE INDEX ON t (last_update); CREATE SEQUENCE s;
     INSERT INTO t SELECT i, 'b' || i % 3, 0 FROM generate_series(1, 30) AS i;
@@ -142,11 +140,11 @@ def settings_of(parameters: ConnectionParameters, chance: random.Random) -> Jdbc
     )
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_random_history_ends_with_the_source_in_the_lake(
-    spark: SparkSession, database: ConnectionParameters, sessions: list[Any], seed: int
+@pytest.mark.parametrize("number", range(cases.RUNS or HISTORIES))
+def test_any_history_ends_with_the_source_in_the_lake(
+    spark: SparkSession, database: ConnectionParameters, sessions: list[Any], number: int
 ) -> None:
-    chance = random.Random(seed)
+    chance = cases.chance(number)
     settings, lake, writers = settings_of(database, chance), PlainLake(), Sessions(sessions, chance)
     connections = Database(spark, settings.server, log=lambda _line: None)
 
