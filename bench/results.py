@@ -33,6 +33,7 @@ def show(name: str, title: str, heads: Sequence[str], rows: Iterable[Sequence[Va
         table.add_row(*map(text, row))
     Console(width=WIDTH).print(table)
     if path := os.environ.get(RECORD):
+        rows = json.loads(json.dumps(rows), parse_float=lambda digits: float(f"{float(digits):.5g}"))
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(json.dumps({"name": name, "title": title, "heads": [*heads], "rows": rows}) + "\n")
 

@@ -80,7 +80,7 @@ def ran(bench: str, **other: Any) -> dict[str, Any]:
 
 def test_a_table_is_printed_and_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setenv(results.RECORD, str(tmp_path / "record"))
-    results.show("one", "a title", ("what", "s"), [["x", [3.0, 1.0, 2.0]], ["y", None]])
+    results.show("one", "a title", ("what", "s"), [["x", [3.000004, 1.0, 2.0]], ["y", None]])
     results.show("two", "other", ("n",), [[12_345]])
     shown = [[cell.strip() for cell in line.split("│")[1:-1]] for line in capsys.readouterr().out.splitlines()]
     assert [row for row in shown if row] == [["x", "2.00 (1.00-3.00)"], ["y", ""], ["12,345"]]
