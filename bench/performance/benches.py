@@ -22,8 +22,8 @@ BENCHES = {
     "copy-on-write": Bench("job --case copy-on-write"),
     # Both in one: the other cases differ from it in what the job's own tests cover.
     "merge-on-read": Bench("job --case merge-on-read", f"job --case merge-on-read {_TINY}"),
-    "30-columns": Bench("job --case 30-columns"),
-    "100-partitions": Bench("job --case 100-partitions"),
+    "30-columns": Bench("job --case 30-columns --commits 10"),
+    "100-partitions": Bench("job --case 100-partitions --commits 10"),
     "first-load": Bench("first-load --rows 1000000 --runs 5"),
     "query": Bench("query --seeds 5 --rows 1000000"),
     "freshness": Bench("freshness"),
