@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from spark_jobs.options.submit import TableJob
 from tests.cases import RUNS, chance
 from tests.spark_jobs.events import Event, event
 from tests.spark_jobs.programs import JobRun
@@ -43,27 +44,30 @@ class Sender:
         return event(key, self.position)
 
 
+def start_and_kill(job_run: JobRun, table: TableJob, sender: Sender) -> None:
+    """Kill a job during its start, a commit, or once a commit is whole: then the table is as sent."""
+    known, chosen = job_run.instants("inflight"), sender.chance
+    job = job_run.start(table)
+    moment = chosen.choice(["start", "commit", "commit", "end"])
+    if moment == "commit":
+        job.wait_for(lambda: job_run.instants("inflight") - known, "commit in flight")
+    elif moment == "end":
+        job.wait_for(job.commits, "commit")
+        assert job_run.lsns() == sender.rows
+    time.sleep(chosen.uniform(0, 6 if moment == "start" else 0.6))
+    job.kill()
+
+
 @pytest.mark.long
 @pytest.mark.integration
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 def test_any_kills_leave_each_change_and_each_misfit_once(job_run: JobRun, table_type: str) -> None:
-    """Each kill comes during a start, a commit, or once a commit is whole: then the table is as sent."""
-    chosen = chance()
-    table, sender = job_run.table(table_type=table_type), Sender(chosen)
+    table, sender = job_run.table(table_type=table_type), Sender(chance())
     sender.rows |= {key: 1000 + key for key in range(1, KEYS + 1)}
     job_run.land(*(event(key, position) for key, position in sender.rows.items()))
     for _ in range(RUNS or KILLS):
         job_run.land(*sender.lines())
-        before = job_run.instants("inflight")
-        job = job_run.start(table)
-        moment = chosen.choice(["start", "commit", "commit", "end"])
-        if moment == "commit":
-            job.wait_for(lambda known=before: job_run.instants("inflight") - known, "commit in flight")
-        elif moment == "end":
-            job.wait_for(job.commits, "commit")
-            assert job_run.lsns() == sender.rows
-        time.sleep(chosen.uniform(0, 6 if moment == "start" else 0.6))
-        job.kill()
+        start_and_kill(job_run, table, sender)
     job = job_run.start(table, without=["--continuous"])
     assert job.process.wait(PATIENCE_S) == 0, job.text()
     assert job_run.lsns() == sender.rows

@@ -141,7 +141,7 @@ def settings_of(parameters: ConnectionParameters, chance: random.Random) -> Jdbc
 
 
 @pytest.mark.parametrize("number", range(cases.RUNS or HISTORIES))
-def test_any_history_ends_with_the_source_in_the_lake(
+def test_any_looks_end_with_the_source_in_the_lake(
     spark: SparkSession, database: ConnectionParameters, sessions: list[Any], number: int
 ) -> None:
     chance = cases.chance(number)
