@@ -66,7 +66,7 @@ def _is_needed(name: Path) -> bool:
 
 
 def use_shipped(loader: Any) -> tempfile.TemporaryDirectory[str] | None:
-    """Unpack the libraries of the archive that `loader` loaded this job from; None without any.
+    """Unpack the libraries of the archive that `loader` loaded this job from; None without one.
 
     botocore reads its models as files, so it can't run from within an archive. The folder lives as long as the object.
     """
@@ -75,8 +75,6 @@ def use_shipped(loader: Any) -> tempfile.TemporaryDirectory[str] | None:
         return None
     with zipfile.ZipFile(path) as archive:
         names = [name for name in archive.namelist() if name.startswith(f"{LIBRARIES}/")]
-        if not names:
-            return None
         folder = tempfile.TemporaryDirectory(prefix="streamer-libraries-")
         archive.extractall(folder.name, names)
     sys.path.insert(0, f"{folder.name}/{LIBRARIES}")
