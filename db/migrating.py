@@ -43,6 +43,10 @@ ORDER BY a.xact_start NULLS FIRST LIMIT 1
 """
 
 
+class UnfinishedError(LaterError):
+    """A part is done: call again for the rest."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Migration:
     """A migration's result: new steps, whether anything changed, orders checked."""
@@ -58,8 +62,8 @@ def migrate(
     """Migrate the outbox; do nothing if it is up to date.
 
     Waits up to `max_wait_s` for active writers. Raises NewerError if the database is ahead of this code; LaterError if
-    writers keep the tables locked, or if rows are left to check after `refresh_s` seconds (None: all are checked);
-    LoadError with PostgreSQL's reason, leaving the outbox unchanged.
+    writers keep the tables locked; UnfinishedError if rows are left to check after `refresh_s` seconds (None: all are
+    checked); LoadError with PostgreSQL's reason, leaving the outbox unchanged.
     """
     steps, changed = _while_in_use(connection_parameters, time.monotonic() + max_wait_s)
     orders = _refresh(connection_parameters, refresh_s, max_wait_s)
@@ -119,7 +123,7 @@ def _refresh(parameters: Mapping[str, Any], seconds: float | None, max_wait_s: f
             continue
         moved, orders, size = now, orders + looked_at, min(size * 2, PIECE_ORDERS)
         if seconds is not None and now - started > seconds:
-            raise LaterError(f"{orders:,} orders' outbox rows brought up to date so far: the rest follows")
+            raise UnfinishedError(f"{orders:,} orders' outbox rows brought up to date so far: the rest follows")
     return orders
 
 

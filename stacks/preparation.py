@@ -163,6 +163,7 @@ class Preparations:
             vpc=self._vpc,
             security_groups=[access],
             rights=rights,
+            journal=self._environment.bucket_name("artefacts"),
         )
 
     def _resource(
@@ -174,7 +175,7 @@ class Preparations:
     def _access_to_own(self) -> ec2.SecurityGroup:
         group = closed_group(self._stack, "PreparationAccess", self._vpc, "Source preparation")
         group.add_egress_rule(self._security_group, ec2.Port.tcp(POSTGRESQL), "The source database")
-        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "Secrets Manager and RDS")
+        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "Secrets Manager, RDS and S3")
         self._security_group.add_ingress_rule(group, ec2.Port.tcp(POSTGRESQL), "Source preparation")
         return group
 
@@ -188,7 +189,7 @@ class Preparations:
         for way in _egress(database):
             peer = ec2.Peer.ipv4(way.cidr) if way.cidr else ec2.Peer.security_group_id(way.security_group or "")
             group.add_egress_rule(peer, ec2.Port.tcp(way.port), "The source database")
-        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "Secrets Manager and Systems Manager")
+        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "Secrets Manager, Systems Manager and S3")
         CfnOutput(self._stack, pipeline.construct_id("PreparationSecurityGroup"), value=group.security_group_id)
         return group
 

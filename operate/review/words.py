@@ -45,6 +45,7 @@ _OPERATORS = {
     "ArnLike": "is like",
     "Bool": "is",
     "StringEquals": "is",
+    "StringEqualsIfExists": "is missing or",
     "StringLike": "is like",
     "StringNotEquals": "isn't",
 }

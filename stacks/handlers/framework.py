@@ -81,9 +81,13 @@ class Done:
 
 @dataclass(frozen=True)
 class Waiting:
-    """Check again later. `reason` states what is awaited; a timeout reports it."""
+    """Check again later. `reason` states what is awaited; a timeout reports it.
+
+    `progressed`: this call has done a part of the work, so a shorter deadline than the framework's doesn't count.
+    """
 
     reason: str
+    progressed: bool = False
 
 
 Progress = Done | Waiting
@@ -131,7 +135,8 @@ class Handler:
             _say(event, "done")
             return {"IsComplete": True, "Data": dict(progress.data)}
         _say(event, f"waiting: {progress.reason}")
-        if now() >= event["Started"] + int(os.environ.get("DEADLINE_SECONDS", DEADLINE_SECONDS)):
+        shorter = None if progress.progressed else os.environ.get("DEADLINE_SECONDS")
+        if now() >= event["Started"] + int(shorter or DEADLINE_SECONDS):
             raise ResourceError(shortened(f"gave up waiting: {progress.reason}"))
         return {"IsComplete": False}
 

@@ -36,13 +36,14 @@ from db import loading
 from db.connecting import LaterError, LoadError, LoginError, NewerError, UnreachableError, connect, explain
 from db.loading import LoadOptions
 from db.log_in import of_secret
+from db.migrating import UnfinishedError
 from db.source import plan as source_preparing
 from db.source.objects import SourceObjects, WantedTable
 from db.source.publication import was_read
 from db.source.reading import ReadObjects, grant_reader, missing_privileges
 from db.source.replication import drop_slot
-from stacks.handlers import framework, preparation_record
-from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting, client
+from stacks.handlers import framework, journal, preparation_record
+from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting, client
 from stacks.handlers.preparation_record import Record, Tags
 
 _CLUSTER = {"clusterIdentifier": str, "masterSecret": str, "connectorSecret": str, "database": str}
@@ -57,25 +58,38 @@ _REQUESTS: dict[str, dict[str, type]] = {
     "clusterIdentifier": {**_CLUSTER, **_CAPTURED},
 }
 GENERATION_DIGITS = 8
-# Out of the 15 minutes that a function may run; the next call refreshes the remaining rows.
-REFRESH_S = 600.0
+# A call that begins at the framework's deadline must end within CloudFormation's; the next one refreshes the rest.
+REFRESH_S = 120.0
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
 
 def start(event: Event) -> str:
-    """Choose a permanent id: if it changed in an update, CloudFormation would delete the old resource and its slot."""
+    """Choose a permanent id: if it changed in an update, CloudFormation would delete the old resource and its slot.
+
+    Raises ResourceError if an update moves an external database: its old server would keep the slot.
+    """
     wanted = _request(event)
     wanted_tables(wanted.get("tables", ()))
+    name = wanted.get("pipeline") or wanted["database"]
+    server = wanted.get("clusterIdentifier") or f"{wanted['host']}:{wanted['port']}/{wanted['database']}"
     if event["RequestType"] == "Update":
-        return str(event["PhysicalResourceId"])
+        known = str(event["PhysicalResourceId"])
+        # Not OldResourceProperties: those of a rollback have been refused.
+        if "record" in wanted and (before := known.rsplit("/", 3)[0]) != server:
+            raise ResourceError(
+                f"pipeline {name}: its database can't move from {before} to {server}: the slot would stay there and"
+                " fill the disk, and offsets mean nothing on another server; remove the pipeline and deploy, which"
+                " drops the slot, add it again with the new server and deploy, then run"
+                f" `./lake resnapshot -e ENV -p {name}`"
+            )
+        return known
     # A renamed resource inherits its predecessor's generation: slot and offsets are still the same.
     found = _record(wanted)
     generation = (found and found.generation) or framework.sha256_of(event["RequestId"])[:GENERATION_DIGITS]
     if "readerSecretArn" in wanted:
-        return f"{wanted['pipeline']}/reader/{generation}"
-    server = wanted.get("clusterIdentifier") or wanted["host"]
-    return f"{server}/{wanted.get('pipeline') or wanted['database']}/prepared/{generation}"
+        return f"{name}/reader/{generation}"
+    return f"{server}/{name}/prepared/{generation}"
 
 
 def settle(event: Event) -> Progress:
@@ -94,7 +108,7 @@ def settle(event: Event) -> Progress:
             _set_password(wanted)
         return _wait_for_password(error, wanted)
     except LaterError as error:
-        return Waiting(str(error))
+        return Waiting(str(error), progressed=isinstance(error, UnfinishedError))
     except LoadError as error:
         raise ResourceError(f"{_where(wanted)}{error}") from error
     generation = str(event["PhysicalResourceId"].rpartition("/")[2])
@@ -331,4 +345,5 @@ def _request(event: Event) -> dict[str, Any]:
     }
 
 
-on_event, is_complete = Handler(start=start, settle=settle, remove=remove).functions
+# The journal keeps the waiter of a cancelled update from restoring its publication and rights after the rollback.
+on_event, is_complete = journal.handler(start=start, settle=settle, remove=remove).functions

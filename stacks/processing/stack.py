@@ -122,13 +122,14 @@ class ProcessingStack(EnvironmentStack):
     def _step_provider(self) -> HandlerProvider:
         bucket = self._environment.bucket_name("artefacts")
         artefacts, stop_files = bucket_arn(self, bucket), f"{STOP_PREFIX}*"
-        actions = ("AddJobFlowSteps", "CancelSteps", "DescribeCluster", "ListSteps")
-        tagged = {"StringEquals": {f"elasticmapreduce:ResourceTag/{CLUSTER}": self._environment.prefix}}
+        actions = of_service("elasticmapreduce", ("AddJobFlowSteps", "CancelSteps", "ListSteps"))
+        tagged = {f"elasticmapreduce:ResourceTag/{CLUSTER}": self._environment.prefix}
         clusters = arn(self, "elasticmapreduce", "cluster/*")
         rights = {
             "Clusters with this environment's tag only. Their id can't say it: when a cluster is replaced, the handler "
-            "stops the steps of the old one.": [
-                statement(*of_service("elasticmapreduce", actions), on=clusters, when=tagged)
+            "stops the steps of the old one. One that EMR has forgotten has no tags, and must be known to be gone.": [
+                statement(*actions, on=clusters, when={"StringEquals": tagged}),
+                statement("elasticmapreduce:DescribeCluster", on=clusters, when={"StringEqualsIfExists": tagged}),
             ],
             "Stop files, claims and owners alone: their names are those of the steps.": [
                 statement("s3:PutObject", "s3:GetObject", on=f"{artefacts}/{stop_files}"),

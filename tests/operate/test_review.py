@@ -171,6 +171,7 @@ def test_what_hands_on_rights_opens_or_is_unknown_is_said_by_name(action: str, w
     [
         ({"Null": {"aws:RequestTag/owner": "false"}}, "aws:RequestTag/owner is given"),
         ({"StringEquals": {"cloudwatch:namespace": "x"}}, "cloudwatch:namespace is x"),
+        ({"StringEqualsIfExists": {"aws:ResourceTag/a": "x"}}, "aws:ResourceTag/a is missing or x"),
         ({"ForAllValues:StringLike": {"aws:TagKeys": ["a-*", "b"]}}, "each of aws:TagKeys is like a-* or b"),
         ({"Bool": {"aws:SecureTransport": True}}, "aws:SecureTransport is true"),
         ({"ArnLike": {"aws:SourceArn": {"Fn::GetAtt": ["Lake", "Arn"]}}}, "aws:SourceArn is like <Lake.Arn>"),

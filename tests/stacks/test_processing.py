@@ -68,6 +68,19 @@ def _tables(environment: Synthesized, arguments: list[str]) -> tuple[TableList, 
     return listed, found
 
 
+def test_only_a_cluster_with_the_environments_tag_is_changed_and_a_forgotten_one_is_asked_for(dev: Synthesized) -> None:
+    """EMR forgets a cluster's tags with it: under a condition on them nobody would learn that it is gone."""
+    found = [
+        (each["Action"], [*each["Condition"]])
+        for policy in dev.properties("processing", "AWS::IAM::Policy")
+        if "StepHandlerIsComplete" in json.dumps(policy["Roles"])
+        for each in policy["PolicyDocument"]["Statement"]
+        if "elasticmapreduce" in json.dumps(each["Action"])
+    ]
+    changes = [f"elasticmapreduce:{name}" for name in ("AddJobFlowSteps", "CancelSteps", "ListSteps")]
+    assert found == [(changes, ["StringEquals"]), ("elasticmapreduce:DescribeCluster", ["StringEqualsIfExists"])]
+
+
 def test_included_properties_are_the_same_as_the_files(tmp_path: Path) -> None:
     flat = tmp_path / "flat.properties"
     for source in (jobs.JOBS / "conf").glob("*.properties"):

@@ -153,8 +153,8 @@ def check_offsets(found: Mapping[str, Any], wanted: Mapping[str, Any], changed: 
 
     Without an offset topic of its own, a connector's offsets are lost when it is `recreated`. A FAILED connector is
     recreated anyway: nothing else helps, the slot holds what it hasn't read, and a new snapshot repeats what it has.
-    Offsets of another server are worthless: a source that moves to a restored one has others there
-    (docs/decisions/0034).
+    Another server is a restored one, where the source has other offsets (docs/decisions/0034): the preparation refuses
+    every other move.
     """
     if _server(found) != _server(wanted):
         return

@@ -152,6 +152,8 @@ VOLUME = "BrokerNodeGroupInfo StorageInfo EBSStorageInfo VolumeSize"
         ("AWS::EMR::Cluster", "ReleaseLabel", "a", "b", "replaced"),
         ("Custom::Connector", "connectorConfiguration tasks.max", "1", "2", "in place"),
         ("Custom::Connector", "connectorName", "a", "b", "refused"),
+        ("Custom::OutsideSource", "host", "a", "b", "refused"),
+        ("Custom::OutsideSource", "tables", [], ["a"], "in place"),
         ("Custom::Plugin", "releases", [], ["a"], "replaced"),
         ("Custom::Plugin", "ServiceToken", "a", "b", "refused"),
     ],

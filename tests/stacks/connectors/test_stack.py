@@ -67,10 +67,10 @@ def test_handlers_write_down_what_they_do_where_only_they_look(environment: Synt
     artefacts = environment.settings.bucket_name("artefacts")
     journals = [
         function["Environment"]["Variables"].get(JOURNAL_VARIABLE)
-        for function in environment.properties("connectors", "AWS::Lambda::Function")
-        if re.search(r"handlers\.connector(_plugin)?\.", function.get("Handler", ""))
+        for function in environment.everywhere("AWS::Lambda::Function")
+        if re.search(r"handlers\.(connector(_plugin)?|emr_step|preparation|topics)\.", function.get("Handler", ""))
     ]
-    assert journals == [f"{artefacts}/{JOURNAL_KEYS}"] * 4
+    assert journals == [f"{artefacts}/{JOURNAL_KEYS}"] * 10
     buckets = environment.properties("lake", "AWS::S3::Bucket")
     rules = [rule for bucket in buckets for rule in bucket.get("LifecycleConfiguration", {}).get("Rules", [])]
     (rule,) = (rule for rule in rules if rule.get("Prefix") == JOURNAL_KEYS)

@@ -12,6 +12,7 @@ from psycopg2.extras import LogicalReplicationConnection
 from contract import tags
 from db.loading import LoadOptions, load
 from local.services.postgres import ConnectionParameters, Postgres
+from stacks.handlers import journal
 from tests.conftest import ask, execute, free_port, fresh_database
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing
 from tests.stacks.handlers.preparation.cluster import ROWS, SLOT, Cluster, log_in_as, make_slot, slot_exists
@@ -32,9 +33,10 @@ def test_a_first_load_misses_nothing_and_a_second_life_may_have(source: Stack, c
 
 
 def test_a_cancelled_creation_that_goes_on_is_deleted_by_the_next_attempt(
-    source: Stack, cluster: Cluster, database: ConnectionParameters
+    source: Stack, cluster: Cluster, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its waiter finishes after its deletion."""
+    """Its waiter finishes after its deletion: before there is a lake's stack, there is no bucket for the journal."""
+    monkeypatch.setattr(journal, "store", lambda: journal.S3Store(bucket="not-there-yet", prefix="requests/"))
     begun = source.begin_create()
     source.world.waiters.clear()
     source.give_up_creation()

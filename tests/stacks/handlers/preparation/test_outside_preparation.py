@@ -86,6 +86,17 @@ def test_with_its_owners_secret_a_database_is_prepared_and_written_down(
     assert source.update(source.but(sqlHash="1")) == data
 
 
+@pytest.mark.parametrize("change", [{"host": "127.0.0.1"}, {"port": 1}, {"database": "other"}])
+def test_a_move_is_refused_and_its_rollback_passes(source: Stack, change: dict[str, Any]) -> None:
+    data = source.create()
+    moved = source.but(**change)
+    before, after = (f"{each['host']}:{each['port']}/{each['database']}" for each in (source.wanted, moved))
+    reason = failing(source.update, moved)
+    assert reason.startswith(f"pipeline crm: its database can't move from {before} to {after}: the slot would stay")
+    assert reason.endswith("then run `./lake resnapshot -e ENV -p crm`")
+    assert source.update(source.but(sqlHash="1")) == data
+
+
 @pytest.mark.parametrize("owner", [True, False])
 def test_a_second_life_after_a_connector_is_written_down_until_the_lake_is_equal(
     database: ConnectionParameters, parameters: Any, source: Stack, *, owner: bool

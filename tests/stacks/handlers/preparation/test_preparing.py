@@ -14,6 +14,7 @@ from db import loading
 from db.loading import LoadOptions, load
 from db.migrating import migrate
 from local.services.postgres import ConnectionParameters
+from stacks.handlers import preparation
 from tests.conftest import ask, execute
 from tests.db.earlier import make_earlier
 from tests.stacks.handlers.clients import client
@@ -74,6 +75,18 @@ def test_a_transaction_that_keeps_the_tables_is_waited_for(
         begun = source.send("Update")
         assert begun.poll() is None
     assert (begun.poll() or {})["Loaded"] == 0
+
+
+def test_rows_that_are_refreshed_for_longer_than_patience_lasts_are_all_refreshed(
+    source: Stack, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.create()
+    make_earlier(database)
+    monkeypatch.setattr(preparation, "REFRESH_S", 0.0)
+    monkeypatch.setenv("DEADLINE_SECONDS", "30")
+    began = source.world.clock()
+    assert source.update(source.but(sqlHash="1"))["Loaded"] == 0
+    assert source.world.clock() - began > 60
 
 
 @pytest.mark.parametrize(
