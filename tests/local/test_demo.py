@@ -103,6 +103,7 @@ def test_a_steps_note_is_shown_as_it_is() -> None:
     display = Display(console)
     with display.live(), display.step("database") as note:
         note("my[crm] and a[/x]")
+        display._progress.refresh()
     assert "ok database" in (shown := console.export_text())
     assert " my[crm] and a[/x] " in shown
 

@@ -120,6 +120,7 @@ def test_a_registry_that_stumbles_is_asked_again_and_one_that_stays_away_is_one_
 def test_an_interrupt_ends_every_download(registry: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     def download(_dependencies: Any, *, work: Path, on_wait: Callable[[Path], None], **_: Any) -> None:
         registry["downloads"] += 1
+        time.sleep(0.5)  # by then we are waited for
         os.kill(os.getpid(), signal.SIGINT)
         for _ in range(50):
             on_wait(work)
@@ -157,6 +158,7 @@ def test_what_another_command_brings_is_waited_for(
         fcntl.flock(other, fcntl.LOCK_EX)
         waits = pool.submit(jars.fetch)
         wait_until(lambda: looked.called)
+        time.sleep(0.5)  # enough for a download
         folder.mkdir()
         for name, content in CONTENT.items():
             (folder / name).write_bytes(content)
