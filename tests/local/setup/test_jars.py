@@ -118,7 +118,7 @@ def test_a_registry_that_stumbles_is_asked_again_and_one_that_stays_away_is_one_
 
 
 def test_an_interrupt_ends_every_download(registry: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    def download(_dependencies: Any, *, work: Path, on_wait: Callable[[Path], None], **_: Any) -> None:
+    def download(_dependencies: Any, *, work: Path, on_wait: Callable[[Path], None], **_places: Any) -> None:
         registry["downloads"] += 1
         time.sleep(0.5)  # by then we are waited for
         os.kill(os.getpid(), signal.SIGINT)
