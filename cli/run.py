@@ -7,6 +7,7 @@ import typer
 
 from cli import prepare
 from cli.shared import Anywhere, Commands, Folder, Json, Patience, Pipeline, Repair, Tables, answer, load, print_json
+from contract.errors import UserError
 
 app = Commands(
     "A change-data-capture lake: on one machine, and on AWS.\n\n"
@@ -229,7 +230,10 @@ def query(
     from local.query.command import period_of, run
 
     if file is not None:
-        sql = file.read_text(encoding="utf-8")
+        try:
+            sql = file.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise UserError(f"{file} isn't UTF-8 text (byte {error.start}): save it as that") from error
     period = period_of(as_of, since)
     run(find_platform(folder, pipeline), sql, tables=table or (), form="json" if json else form, period=period, out=out)
 
@@ -259,6 +263,8 @@ def demo(
     if what == "orders" and from_ is not None:
         raise typer.BadParameter("the orders are generated: --from is for `./lake demo places`")
     prepare.jars()
+    from rich.markup import escape
+
     from local.console import console
     from local.demo.walk import ORDERS_DEMO, places_demo, run
     from local.platform.command import option
@@ -271,7 +277,7 @@ def demo(
     named = option(walk.options.pipeline)
     equal = "lake and source are equal" if proof.equal else "[red]lake and source differ[/]"
     console.print(
-        f"{equal}: {proof.counted} in {seconds:.0f} s, {place.name}/summary.json\n"
+        f"{equal}: {proof.counted} in {seconds:.0f} s, {escape(place.name)}/summary.json\n"
         f"`./lake up{named}` leaves such a platform running, and `./lake dashboard{named}` shows it live in a browser",
         soft_wrap=True,
     )

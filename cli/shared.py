@@ -84,11 +84,13 @@ class Commands(typer.Typer):
 
 @contextlib.contextmanager
 def one_line_errors(command: str) -> Iterator[None]:
-    """Turn what a user can cause into a line and an exit status; SIGTERM and SIGHUP count as Ctrl-C.
+    """Turn what a user can cause into a line and an exit status; SIGTERM and SIGHUP count as Ctrl-C, unless ignored.
 
     Whatever the block has started it has to stop when a KeyboardInterrupt passes through it.
     """
-    before = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    # nohup has SIGHUP ignored.
+    ends = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, _interrupt) for number in ends}
     try:
         with errors.one_line_errors(command):
             try:

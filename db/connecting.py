@@ -51,6 +51,8 @@ def explain(error: psycopg2.Error) -> str:
 
 
 CONNECT_TIMEOUT_S = 10
+# An unreachable server ends the connection after a minute, not after two hours; the last two: for data under way.
+LIVENESS = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 LOCK_TIMEOUT_S = 30
 OLDEST_SERVER = 140000
 VERIFIED = "verify-full"
@@ -84,6 +86,7 @@ def connect(parameters: Mapping[str, Any]) -> Connection:
         "connect_timeout": CONNECT_TIMEOUT_S,
         "application_name": "db.load",
         "options": os.environ.get("PGOPTIONS", ""),
+        **LIVENESS,
     }
     settings = {**ours, **tls(parameters), **parameters}
     settings |= {"options": f"{settings['options']} -c lock_timeout={LOCK_TIMEOUT_S}s", "client_encoding": "UTF8"}

@@ -220,5 +220,5 @@ def _not_compared(table: ComparedTable) -> set[str]:
 
 
 def _is_empty(parameters: Mapping[str, Any], wanted: Compared) -> bool:
-    with contextlib.closing(psycopg2.connect(**parameters)) as connection:
+    with contextlib.closing(connect(parameters)) as connection:
         return not has_rows(connection, wanted.entry)

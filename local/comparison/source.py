@@ -16,6 +16,7 @@ import psycopg2
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
 from contract.column_types.canonical import SOURCE_SETTINGS
+from db.connecting import connect
 from local.comparison.rows import (
     CHUNK_BITS,
     HALF,
@@ -267,9 +268,11 @@ class SourceLook:
 
 
 def looks(parameters: Mapping[str, Any], table: ComparedTable) -> Generator[SourceLook, None, None]:
-    """Yield one state of the table after another; each transaction ends before the next. Raises psycopg2.Error."""
-    with contextlib.closing(psycopg2.connect(**parameters)) as connection:
-        connection.set_client_encoding("UTF8")
+    """Yield one state of the table after another; each transaction ends before the next.
+
+    Raises psycopg2.Error, and LoadError when the source can't be reached.
+    """
+    with contextlib.closing(connect(parameters)) as connection:
         connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
         while True:
             yield SourceLook(connection, table)
@@ -278,7 +281,7 @@ def looks(parameters: Mapping[str, Any], table: ComparedTable) -> Generator[Sour
 
 @contextlib.contextmanager
 def look(parameters: Mapping[str, Any], table: ComparedTable) -> Iterator[SourceLook]:
-    """Open a transaction that sees one state of the table. Raises psycopg2.Error."""
+    """Open a transaction that sees one state of the table. Raises as `looks` does."""
     with contextlib.closing(looks(parameters, table)) as states:
         yield next(states)
 

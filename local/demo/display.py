@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -25,8 +26,8 @@ class Display:
         self.console = console
         self._progress = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}"),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.description}", markup=False),
+            TextColumn("{task.fields[note]}", markup=False),
             TimeElapsedColumn(),
             console=console,
             transient=True,
@@ -66,7 +67,7 @@ class Display:
             self.done(step.name, step.note, step.seconds)
 
     def done(self, name: str, note: str, seconds: float) -> None:
-        self.console.print(f"[green]ok[/] {name:<36} {note:<28} {seconds:6.1f} s", highlight=False)
+        self.console.print(f"[green]ok[/] {escape(f'{name:<36} {note:<28}')} {seconds:6.1f} s", highlight=False)
 
     def arrival(self, arrival: Arrival) -> None:
         """Print a change's rows as the source, the topic and the lake have them."""

@@ -17,12 +17,15 @@ from local.demo.changes import ORDER_CHANGES, PLACE_CHANGES, Change
 from local.demo.display import Display, print_tables
 from local.demo.jdbc_connector import JdbcConnector, print_polled
 from local.demo.watch import Watch
+from local.errors import PlatformError
 from local.files import BUILD
 from local.look.json_lines import count_quarantined
 from local.platform.platform import Platform
 from local.platform.record import PlatformOptions
 from local.platform.startup import Step, StepState
 
+# Marks a folder as a demo's.
+MARK = ".demo"
 COUNTED = ("source_rows", "lake_rows", "missing", "extra")
 INITIAL_LOAD_TIMEOUT_S = 180
 CHANGE_TIMEOUT_S = 60
@@ -82,12 +85,18 @@ def run(walk: WalkThrough, console: Console, folder: Path) -> tuple[Proof, float
 
     summary.json in `folder` says the same, and each step's seconds from the source commit to the lake's queryable row.
 
-    Raises PlatformError and its subclasses when the platform doesn't start, NotArrivedError when a change gets lost.
+    Raises PlatformError and its subclasses when the platform doesn't start or the folder isn't a demo's,
+    NotArrivedError when a change gets lost.
     """
     started = time.monotonic()
     display = Display(console)
+    mark = folder / MARK
+    # A demo begins with deleting the last one's platform.
+    if folder.resolve() != walk.folder and any(folder.glob("*")) and not mark.exists():
+        raise PlatformError(f"{folder} has other files than a demo's: give a new or empty folder")
     platform = Platform(folder / "platform", walk.options)
     with platform.lock.held(), display.live():
+        mark.touch()
         platform.remove()  # remains of an earlier run, including its processes if it was killed
         try:
             loaded = _start(platform, display)

@@ -51,8 +51,9 @@ def at_pipeline(options: PlatformOptions, folder: Path, pipeline: str | None, ds
 def find_platform(folder: Path | None, pipeline: str | None) -> Platform:
     """Return the platform that was started there. Raises PlatformError when it is another pipeline's."""
     platform = Platform(platform_folder(folder, pipeline))
-    if pipeline is not None and platform.state_dir.exists() and platform.options.pipeline != pipeline:
-        raise PlatformError(f"{platform.state_dir} is pipeline {platform.options.pipeline}'s, not {pipeline}'s")
+    there = platform.record.pipeline
+    if pipeline is not None and there not in (None, pipeline):
+        raise PlatformError(f"{platform.state_dir} is pipeline {there}'s, not {pipeline}'s")
     return platform
 
 
@@ -103,7 +104,7 @@ def endpoint_lines(platform: Platform) -> Iterator[str]:
         ("source", _source(platform)),
         *(() if queried else connectors),
         ("S3", f"{here.s3.endpoint} (no credentials), {landing}lake in {lake}"),
-        ("Glue", f"{here.aws.endpoint} (and Secrets Manager)"),
+        ("Glue", here.aws.endpoint),
         ("logs", relative(platform.processes.logs)),
     )
     yield from (f"{name:<8} {text}" for name, text in rows)

@@ -17,7 +17,7 @@ from local.errors import FailingTablesError, LostChangesError, PlatformError
 from local.platform.arriving import Arriving
 from local.platform.connectors import Connectors, published
 from local.platform.job import TableState, TableStates, ask, start_job
-from local.platform.services import GLUE_DATABASE, LAKE_BUCKET, LANDING_BUCKET, SECRET, LocalTable, Services
+from local.platform.services import GLUE_DATABASE, LAKE_BUCKET, LANDING_BUCKET, LocalTable, Services
 from local.problem import set_aside
 from local.resnapshot.recreated_topic import FormerTopic
 from local.services.connect_api import RequestError
@@ -96,9 +96,8 @@ class LocalPipeline:
         return sum(former.set_aside() for former in self.former_topics() if former.problem())
 
     def fill_aws(self) -> None:
-        """Create the Glue database and the connector's secret, which moto forgets at each stop."""
+        """Create the Glue database, which moto forgets at each stop."""
         self._services.aws.create_database(GLUE_DATABASE)
-        self._services.aws.put_secret(SECRET, self._services.connector)
 
     def create_buckets(self) -> None:
         self._services.s3.create_buckets([LANDING_BUCKET, LAKE_BUCKET])

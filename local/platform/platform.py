@@ -28,6 +28,7 @@ from local.platform.startup import (
     silent,
     uninterrupted,
 )
+from local.services.connect import LENSES, Connect
 from local.services.kafka_rights import READER, SINK, Denial, denials, recently
 from local.services.postgres import STOPPING, ConnectionParameters, Postgres, PostgresCluster, stop_rules
 from local.services.processes import Command, Processes
@@ -82,37 +83,44 @@ class Platform:
         """Start what doesn't run; return once the source's rows are in the landing bucket and the job runs.
 
         Continues after a `down`, a kill or a reboot. When it is interrupted or a service doesn't start, it stops what
-        it has started. When data doesn't come, everything keeps running, and the error has a note. Raises
-        PlatformError, JarsError, JavaNotFoundError or LoadError, each with one line.
+        it has started. When data doesn't come, everything keeps running, and the error has a note. In the end, what
+        runs is supervised. Raises PlatformError, JarsError, JavaNotFoundError or LoadError, each with one line.
         """
         with self._at_work():
             self.processes.cancelled.clear()
-            before = self._settle()
-            for path in self._password_files:
-                create_password(path)
-            services, pipeline = self._built(self._choose_ports(before))
-            self._stop_outdated(services, pipeline, before)
-            if "postgres" in before:
-                services.postgres.renew_rules()
-            self._write_password_file(services.postgres.connection_parameters())
-            if not services.pipeline.is_queried:
-                if "connect" not in before:
-                    services.connect.install_plugins()
-                services.kafka.users.client_file(READER, services.kafka.bootstrap_servers)
             try:
-                with self._denials_named(), Startup(self.processes.cancelled, progress).finished() as startup:
-                    run_steps(startup, services, pipeline, self.processes)
-                pipeline.check_all_flow()
-            except BaseException as error:
-                if self.processes.cancelled.is_set():
-                    with uninterrupted():
-                        self._stop([name for name in STOP_ORDER if name not in before], silent)
-                    raise
+                self._start(self._settle(), progress)
+            finally:
+                running = self.running()
+                if running and SUPERVISOR not in running:
+                    self.processes.cancelled.clear()
+                    self._supervise()
+
+    def _start(self, before: set[str], progress: Progress) -> None:
+        """Start what isn't in `before`, which runs."""
+        for path in self._password_files:
+            create_password(path)
+        services, pipeline = self._built(self._choose_ports(before))
+        self._stop_outdated(services, pipeline, before)
+        if "postgres" in before:
+            services.postgres.renew_rules()
+        self._write_password_file(services.postgres.connection_parameters())
+        if not services.pipeline.is_queried:
+            if "connect" not in before:
+                services.connect.install_plugins()
+            services.kafka.users.client_file(READER, services.kafka.bootstrap_servers)
+        try:
+            with self._denials_named(), Startup(self.processes.cancelled, progress).finished() as startup:
+                run_steps(startup, services, pipeline, self.processes)
+            pipeline.check_all_flow()
+        except BaseException as error:
+            if self.processes.cancelled.is_set():
+                with uninterrupted():
+                    self._stop([name for name in STOP_ORDER if name not in before], silent)
+            else:
                 # Keep running services up: the remedy needs them.
-                self._supervise()
                 error.add_note(RUNS)
-                raise
-            self._supervise()
+            raise
 
     def revive(self, name: str) -> None:
         """Start a dead service and what depends on its start.
@@ -140,7 +148,7 @@ class Platform:
             return
         with self._at_work(), uninterrupted():
             self._stop(STOP_ORDER, progress)
-            self.record.write(self.options, self.record.read().ports, frozenset())
+            self.record.stopped()
 
     def remove(self) -> None:
         """Stop everything and delete the platform's data. Raises PlatformError when something doesn't stop."""
@@ -257,12 +265,15 @@ class Platform:
         return self._last[1]
 
     def _settle(self) -> set[str]:
-        """Stop services that can't stay as they are, and name those that keep running."""
+        """Stop services that can't stay as they are, and name those that keep running.
+
+        Raises PlatformError for an invalid release before it stops any.
+        """
         running = self.running()
         wanted = self._wanted_services()
         stale = running - wanted | running & {SUPERVISOR}
-        if ("sink" in wanted) != ("sink" in self.expected()):
-            stale.add("connect")  # its plugins have changed
+        if "connect" in wanted and LENSES.differs(self.state_dir / Connect.name / "plugins", self.options.lenses):
+            stale.add("connect")
         if self._cluster.state == STOPPING:
             stale.add("postgres")  # it may wait for its clients to leave
         if "moto" not in running:

@@ -148,8 +148,21 @@ class RecordFile:
             return Record(ports={}, services=frozenset(), unreadable=True)
 
     def write(self, options: PlatformOptions, ports: dict[str, int], services: frozenset[str]) -> None:
-        record = Record(ports=ports, services=services, pipeline=options.pipeline, outside=options.outside)
+        self._write(Record(ports=ports, services=services, pipeline=options.pipeline, outside=options.outside))
+
+    def stopped(self) -> None:
+        """Record that no service should run; without a record there is none afterwards."""
+        if self._path.exists():
+            self._write(self.read().model_copy(update={"services": frozenset()}))
+
+    def _write(self, record: Record) -> None:
         write_private(self._path, record.model_dump_json(indent=1) + "\n")
+
+    @property
+    def pipeline(self) -> str | None:
+        """The pipeline whose folder it is; None when that isn't known, or there is no platform yet."""
+        record = self.read()
+        return record.pipeline or (ORDERS if record.ports else None)
 
     def ports(self) -> dict[str, int]:
         """Return the port of each service. Raises PlatformError when none are recorded."""
@@ -170,10 +183,9 @@ class RecordFile:
 
         Raises PlatformError when the folder belongs to another pipeline.
         """
-        record = self.read()
+        there = self.pipeline
         if given is None:
-            return PlatformOptions(pipeline=record.pipeline or ORDERS, outside=record.outside)
-        there = record.pipeline or (ORDERS if record.ports else None)
-        if there is not None and there != given.pipeline:
+            return PlatformOptions(pipeline=there or ORDERS, outside=self.read().outside)
+        if there not in (None, given.pipeline):
             raise PlatformError(f"{self._state_dir} is pipeline {there}'s, not {given.pipeline}'s: give another folder")
         return given

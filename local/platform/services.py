@@ -39,7 +39,6 @@ PLACES = JobPlaces(
     shared_properties=str(ROOT / "spark_jobs" / "conf" / "lean.properties"),
     database=GLUE_DATABASE,
 )
-SECRET = "cdc-data-lake/connector"  # noqa: S105  (the secret's name)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,13 +1,12 @@
-"""S3, Glue and Secrets Manager on loopback: S3Proxy, which keeps objects as files, and moto's server.
+"""S3 and Glue on loopback: S3Proxy, which keeps objects as files, and moto's server.
 
 Moto keeps everything in memory, so each start fills it again.
 """
 
 import contextlib
 import functools
-import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,6 @@ from local.setup.ports import HOST, accepts_connections
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
     from mypy_boto3_s3 import S3Client
-    from mypy_boto3_secretsmanager import SecretsManagerClient
 
 HEAP_MB = 256
 REGION = "us-east-1"
@@ -131,7 +129,9 @@ class Aws(Loopback):
     def prepare(self) -> Command:
         self._folder.mkdir(parents=True, exist_ok=True)
         argv = [sys.executable, "-m", "moto.server", "-H", HOST, "-p", str(self._port)]
-        return Command(argv=argv, folder=self._folder, environment={"AWS_DEFAULT_REGION": REGION})
+        # A page in a browser must not read it.
+        environment = {"AWS_DEFAULT_REGION": REGION, "MOTO_DISABLE_GLOBAL_CORS": "true"}
+        return Command(argv=argv, folder=self._folder, environment=environment)
 
     def ready(self) -> bool:
         return self._answers(self.glue().get_databases)
@@ -145,20 +145,6 @@ class Aws(Loopback):
         pages = self.glue().get_paginator("get_tables").paginate(DatabaseName=database)
         return {table["Name"] for page in pages for table in page["TableList"]}
 
-    def put_secret(self, name: str, parameters: Mapping[str, Any]) -> None:
-        """Store a database user's secret in the format of RDS secrets."""
-        client = self.secrets()
-        kept = {key: parameters[key] for key in ("host", "port", "dbname", "password")}
-        value = json.dumps({"engine": "postgres", "username": parameters["user"], **kept})
-        try:
-            client.create_secret(Name=name, SecretString=value)
-        except client.exceptions.ResourceExistsException:
-            client.put_secret_value(SecretId=name, SecretString=value)
-
     def glue(self) -> "GlueClient":
         client: GlueClient = loopback_client("glue", self.endpoint)
-        return client
-
-    def secrets(self) -> "SecretsManagerClient":
-        client: SecretsManagerClient = loopback_client("secretsmanager", self.endpoint)
         return client

@@ -53,8 +53,8 @@ class UserPlugin:
         if release.exists() and not (release.is_dir() or release.is_file()):
             raise PlatformError(f"{self.variable}={release} is neither a folder nor a zip archive but a pipe or device")
         with self._readable(release):
-            names = [path.name for path in release.rglob("*.jar")] if release.is_dir() else _packed(release)
-        if not any(fnmatch(name, jar) for name in names for jar in self.classes):
+            found = _jars(release)
+        if not any(fnmatch(name, jar) for name, _ in found for jar in self.classes):
             wanted = " or ".join(self.classes)
             raise PlatformError(f"{self.variable}={release} holds no {wanted}: is it {self.called}'s release?")
 
@@ -75,6 +75,14 @@ class UserPlugin:
                     archive.extractall(unfinished)  # noqa: S202  (a zip archive, whose names can't lead out)
         # Connect treats each folder in the plugin path as one plugin, with the jars of its sub-folders.
         unfinished.rename(target)
+
+    def differs(self, plugins: Path, release: Path | None) -> bool:
+        """Tell whether the plugin path has another release, or one where none is wanted. Raises PlatformError."""
+        installed = plugins / self.folder
+        if release is None:
+            return installed.exists()
+        self.check(release)
+        return not installed.exists() or _jars(release) != _jars(installed)
 
     def connector_class(self, plugins: Path) -> str:
         """Return the class of the installed connector. Raises PlatformError without one."""
@@ -100,9 +108,13 @@ class UserPlugin:
             raise PlatformError(f"{self.variable}={release} is neither a folder nor a zip archive: {error}") from error
 
 
-def _packed(archive: Path) -> list[str]:
-    with zipfile.ZipFile(archive) as packed:
-        return [name.rpartition("/")[2] for name in packed.namelist()]
+def _jars(release: Path) -> list[tuple[str, int]]:
+    """Return the names and sizes of the jars in a folder or an archive."""
+    if release.is_dir():
+        return sorted((path.name, path.stat().st_size) for path in release.rglob("*.jar"))
+    with zipfile.ZipFile(release) as packed:
+        jars = [one for one in packed.infolist() if one.filename.endswith(".jar")]
+    return sorted((one.filename.rpartition("/")[2], one.file_size) for one in jars)
 
 
 LENSES = UserPlugin(

@@ -5,12 +5,14 @@ those in ON_DEMAND, which are requested by name; `./lake dev lock jars` resolves
 """
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import shutil
 import subprocess
 import tarfile
+import threading
 import tomllib
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Collection, Iterable
@@ -19,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_fixed
+from tenacity import Retrying, retry_if_exception_type, sleep_using_event, stop_after_attempt, wait_fixed
 
 from contract.errors import UserError
 from contract.text import UTF_8_FLAG, UTF_8_LOCALE
@@ -68,7 +70,7 @@ def download(dependencies: Iterable[Dependency], *, into: Path, work: Path, on_w
     """Download exactly these artifacts into the folder `into`, unverified: the caller has their hashes.
 
     `work` keeps Ivy's cache, so a second try resumes from it; `on_wait` is called about four times a second with the
-    cache folder, to show progress. Raises IvyError when something can't be downloaded.
+    cache folder, to show progress, and may raise. Raises IvyError when something can't be downloaded.
     """
     _run(_ivy_xml(dependencies), pattern=into / FLAT, work=work, on_wait=on_wait, poms=False)
 
@@ -88,10 +90,13 @@ def _run(description: str, *, pattern: Path, work: Path, on_wait: Callable[[Path
         log.open("w") as output,
         subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment) as ivy,
     ):
-        while ivy.poll() is None:
-            on_wait(cache)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                ivy.wait(timeout=0.25)
+        try:
+            while ivy.poll() is None:
+                on_wait(cache)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    ivy.wait(timeout=0.25)
+        finally:
+            ivy.terminate()
     if ivy.returncode != 0:
         reasons = [line.strip() for line in log.read_text().splitlines() if "not found" in line or "ERROR" in line]
         raise IvyError(f"Ivy ended with {ivy.returncode}: {'; '.join(reasons[-3:]) or 'no reason given'}")
@@ -172,11 +177,25 @@ def fetch(names: Collection[str] = ()) -> None:
     asked = {name: files for name, files in everything.items() if name in (names or everything.keys() - ON_DEMAND)}
     wanted = {name: files for name, files in asked.items() if problems(CACHE / name, files)}
     if wanted:
-        # The sets in parallel: a registry takes longer to answer than to send.
+        CACHE.mkdir(parents=True, exist_ok=True)
         columns = TextColumn("{task.description:<22}"), BarColumn(), DownloadColumn(), TimeElapsedColumn()
-        with Progress(*columns, redirect_stdout=False) as progress, ThreadPoolExecutor(max_workers=len(wanted)) as pool:
-            for finished in [pool.submit(_download, name, files, progress) for name, files in wanted.items()]:
+        with (CACHE / ".lock").open("w") as file, Progress(*columns, redirect_stdout=False) as progress:
+            # Two commands would empty each other's folders.
+            waiting = progress.add_task("another download", total=None)
+            fcntl.flock(file, fcntl.LOCK_EX)
+            progress.remove_task(waiting)
+            _download_all(wanted, progress)
+
+
+def _download_all(wanted: Lock, progress: Progress) -> None:
+    """Download the sets in parallel: a registry takes longer to answer than to send."""
+    ended = threading.Event()
+    with ThreadPoolExecutor(max_workers=len(wanted)) as pool:
+        try:
+            for finished in [pool.submit(_download, name, files, progress, ended) for name, files in wanted.items()]:
                 finished.result()
+        finally:
+            ended.set()  # for the rest, which the pool would wait for
 
 
 def lock() -> None:
@@ -211,24 +230,31 @@ def problems(folder: Path, files: Files) -> list[str]:
     return sorted(wrong)
 
 
-def _download(name: str, files: Files, progress: Progress) -> None:
+def _download(name: str, files: Files, progress: Progress, ended: threading.Event) -> None:
     """Download a set into a temporary folder and move it to its place once every file is the locked one."""
+    if not problems(CACHE / name, files):
+        return  # another command was first
     total = sum(int(entry["size"]) for entry in files.values())
     staging, work = CACHE / f".{name}.partial", CACHE / f".{name}.ivy"
     task = progress.add_task(f"{name} ({len(files)} files)", total=total)
     dependencies = [Dependency(coordinate=str(entry["coordinate"])) for entry in files.values()]
+
+    def show(cache: Path) -> None:
+        if ended.is_set():
+            raise KeyboardInterrupt
+        progress.update(task, completed=min(total, _size_of_jars(cache)))
+
     # A registry's short outage is no reason to give up; Ivy resumes from its cache.
     for attempt in Retrying(
-        retry=retry_if_exception_type(IvyError), stop=stop_after_attempt(3), wait=wait_fixed(5), reraise=True
+        retry=retry_if_exception_type(IvyError),
+        stop=stop_after_attempt(3),
+        wait=wait_fixed(5),
+        sleep=sleep_using_event(ended),
+        reraise=True,
     ):
         with attempt:
             _empty(staging)
-            download(
-                dependencies,
-                into=staging,
-                work=work,
-                on_wait=lambda cache: progress.update(task, completed=min(total, _size_of_jars(cache))),
-            )
+            download(dependencies, into=staging, work=work, on_wait=show)
     progress.update(task, completed=total)
     wrong = problems(staging, files)
     shutil.rmtree(work)

@@ -258,3 +258,20 @@ def test_every_signal_that_ends_a_command_unwinds_it(number: int, capsys: pytest
     assert (ended.value.code, unwound) == (INTERRUPTED, [number])
     assert capsys.readouterr().err == "up: interrupted\n"
     assert signal.getsignal(number) is before
+
+
+def test_what_nohup_has_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with shared.one_line_errors("up"):
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_statement_that_isnt_text_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "query.sql"
+    file.write_bytes("SELECT 'Größe'".encode("latin-1"))
+    done = run(["query", "--file", str(file)])
+    assert (done.exit_code, done.stderr) == (CANNOT, f"query: {file} isn't UTF-8 text (byte 10): save it as that\n")

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -255,6 +256,17 @@ def test_a_server_of_rds_is_always_fully_verified(server: Parameters, monkeypatc
     with contextlib.closing(connect(server)) as connection:
         assert connection.info.ssl_in_use
         assert connection.info.dsn_parameters["sslmode"] == "verify-full"
+
+
+@pytest.mark.integration
+def test_a_server_that_is_gone_is_noticed_within_a_minute_or_as_the_user_says(postgres: Postgres) -> None:
+    with (
+        contextlib.closing(connect({**postgres.connection_parameters(), "keepalives_count": 5})) as connection,
+        socket.socket(fileno=os.dup(connection.fileno())) as ours,
+    ):
+        wanted = {socket.TCP_KEEPIDLE: 30, socket.TCP_KEEPINTVL: 10, socket.TCP_KEEPCNT: 5}
+        wanted[socket.TCP_USER_TIMEOUT] = 60_000
+        assert {option: ours.getsockopt(socket.IPPROTO_TCP, option) for option in wanted} == wanted
 
 
 @pytest.mark.integration

@@ -98,6 +98,16 @@ def test_a_change_is_shown_as_source_and_lake_have_it() -> None:
     ]
 
 
+def test_a_steps_note_is_shown_as_it_is() -> None:
+    console = Console(record=True, width=100)
+    display = Display(console)
+    with display.live(), display.step("database") as note:
+        note("my[crm] and a[/x]")
+        display._progress.refresh()
+    assert "ok database" in (shown := console.export_text())
+    assert " my[crm] and a[/x] " in shown
+
+
 def test_the_initial_load_waits_for_what_the_job_makes_of_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     there = SimpleNamespace(lake=SimpleNamespace(exists=lambda: True), lake_name="a")
     absent = SimpleNamespace(lake=SimpleNamespace(exists=lambda: False), lake_name="country_addresses")
@@ -168,6 +178,18 @@ def test_a_walk_ends_with_its_summary_and_a_platform_that_is_down(
     assert written["steps"][0] == {"name": "initial load", "seconds_to_lake": 1.0}
     assert [step["name"] for step in written["steps"][1:]] == ["an apartment"]
     assert (written["source_rows"], written["events"]) == (600, 847)
+
+
+def test_a_folder_that_isnt_a_demos_is_refused_and_one_that_is_begins_again(
+    walked: walk.WalkThrough, platform: MagicMock, tmp_path: Path
+) -> None:
+    (tmp_path / "theirs" / "platform").mkdir(parents=True)
+    with pytest.raises(PlatformError, match=rf"^{tmp_path}/theirs has other files than a demo's: give a new or empty"):
+        walk.run(walked, Console(quiet=True), tmp_path / "theirs")
+    assert done(platform) == []
+    (tmp_path / "ours").mkdir()
+    for _ in range(2):
+        walk.run(walked, Console(quiet=True), tmp_path / "ours")
 
 
 @pytest.mark.parametrize("error", [NotArrivedError("lost"), KeyboardInterrupt(), PlatformError("dead")])

@@ -6,12 +6,15 @@ import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import psycopg2
 import pyarrow
 import pytest
 from rich.console import Console
 
 from contract.events import SPECIALS_COLUMN
+from db.connecting import LIVENESS
 from local.comparison import command
 from local.comparison.command import lines, reconcile_tables, write
 from local.comparison.compare import Difference, TableComparison
@@ -74,7 +77,11 @@ PEOPLE: dict[str, Any] = {"fields": {"full_name": "Full Name"}, "leave_out": ["p
 
 
 @pytest.mark.integration
-def test_a_table_is_compared_as_its_entry_says(people: ConnectionParameters, tmp_path: Path) -> None:
+def test_a_table_is_compared_as_its_entry_says(
+    people: ConnectionParameters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Mock(wraps=psycopg2.connect)
+    monkeypatch.setattr(psycopg2, "connect", opened)
     table = entry(lake_of_people(), tmp_path, source="public.people", **PEOPLE)
     found = compare_entry(people, table, salt=SALT)
     assert found.equal, found
@@ -83,6 +90,7 @@ def test_a_table_is_compared_as_its_entry_says(people: ConnectionParameters, tmp
     other = lake_of_people(full_name=["ann", None], **{SPECIALS_COLUMN: pyarrow.nulls(2, "string")})
     found = compare_entry(people, entry(other, tmp_path, source="public.people", **PEOPLE), salt=SALT)
     assert {one.key["id"]: one.columns for one in found.shown} == {"1": ("Full Name",), "2": ("pay",)}
+    assert all(LIVENESS.items() <= call.kwargs.items() for call in opened.mock_calls)
 
 
 @pytest.mark.integration

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from http.client import HTTPConnection
 from pathlib import Path
 
 import psutil
@@ -34,15 +35,17 @@ from local.look.topic import Topic
 from local.platform.connectors import Connectors
 from local.platform.platform import Platform
 from local.platform.record import PlatformOptions, passwords
-from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, SECRET
+from local.platform.services import GLUE_DATABASE, LANDING_BUCKET
 from local.platform.startup import SUPERVISOR, StepState
 from local.platform.supervisor import read_restarts
 from local.resnapshot.changed_tables import changes
 from local.resnapshot.log_tables import EventWriter, delete_keys, read_keys_again
 from local.resnapshot.run import Wanted
+from local.services.aws import loopback_client
 from local.services.kafka import ADMIN
 from local.services.kafka_rights import ROLES, SINK
 from local.services.processes import Processes
+from local.setup.ports import HOST
 from local.sink.values import line
 from local.state.collect import Collector
 from tests import cases
@@ -143,13 +146,15 @@ def test_status_shows_every_service_and_the_datas_progress(platform: Platform) -
     assert table.lake_rows is None
 
 
-def test_moto_holds_the_database_and_a_secret_that_opens_the_source(platform: Platform) -> None:
+def test_moto_which_everyone_here_can_ask_holds_the_database_but_no_secret_and_answers_no_web_page(
+    platform: Platform,
+) -> None:
     aws = platform.services.aws
     assert [entry["Name"] for entry in aws.glue().get_databases()["DatabaseList"]] == [GLUE_DATABASE]
-    secret = json.loads(aws.secrets().get_secret_value(SecretId=SECRET)["SecretString"])
-    assert secret["engine"] == "postgres"
-    login = {key: secret[key] for key in ("host", "port", "dbname", "password")}
-    psycopg2.connect(user=secret["username"], **login).close()
+    assert loopback_client("secretsmanager", aws.endpoint).list_secrets()["SecretList"] == []
+    with closing(HTTPConnection(HOST, platform.services.ports["moto"])) as connection:
+        connection.request("GET", "/moto-api/data.json", headers={"Origin": "https://page.example"})
+        assert "Access-Control-Allow-Origin" not in connection.getresponse().headers
 
 
 def test_everything_listens_on_loopback_only(platform: Platform) -> None:

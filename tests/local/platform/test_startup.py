@@ -1,7 +1,9 @@
 """Steps of a start, a platform's files and lock; messages for one that is down."""
 
+import contextlib
 import json
 import os
+import shutil
 import signal
 import stat
 import threading
@@ -21,11 +23,12 @@ from local.comparison import reconcile as command
 from local.errors import CancelledError, LockedError, PlatformError
 from local.files import create_password
 from local.look.lake import LakeError
-from local.platform.command import left_behind
+from local.platform.command import find_platform, left_behind
 from local.platform.platform import Platform
 from local.platform.record import PORTS, Lock, PlatformOptions, Record, RecordFile, password_files, passwords
 from local.platform.startup import SUPERVISOR, Startup, Step, StepState, silent, uninterrupted
 from local.problem import Problem
+from local.services.processes import Processes
 from local.services.source_database import OutsideDatabase
 from local.state import services as services_module
 from local.state.collect import Collector, PipelineState
@@ -288,6 +291,71 @@ def test_a_platform_that_was_stopped_with_a_corrupt_record_is_still_one(folder: 
     Platform(folder).down()
     with pytest.raises(PlatformError, match=r"no ports are recorded for .*: `\./lake up` gives it new ones"):
         Collector(Platform(folder)).look()
+
+
+@pytest.mark.parametrize(
+    ("record", "left"),
+    [
+        (None, None),
+        ("{", None),
+        ('{"ports": {}, "services": []}', None),
+        ('{"ports": {}, "services": ["kafka"], "pipeline": "mine"}', "mine"),
+    ],
+)
+def test_down_leaves_a_folder_to_the_pipeline_whose_it_is(
+    tmp_path: Path, running: set[str], record: str | None, left: str | None
+) -> None:
+    path = tmp_path / "state.json"
+    if record is not None:
+        path.write_text(record)
+    running |= {"kafka"}
+    find_platform(tmp_path, "mine").down()
+    assert path.exists() is (record is not None)
+    assert RecordFile(tmp_path).read() == Record(ports={}, services=frozenset(), pipeline=left)
+    other = pytest.raises(PlatformError, match="is pipeline mine's, not other's") if left else contextlib.nullcontext()
+    with other:
+        find_platform(tmp_path, "other")
+
+
+def test_a_wrong_release_stops_nothing_and_another_one_the_worker(
+    folder: Path, running: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running |= {"connect", "kafka", "moto", "s3", "postgres"}
+    stopped: list[str] = []
+    monkeypatch.setattr(Platform, "_stop", lambda _self, names, _progress: stopped.extend(names))
+    with pytest.raises(PlatformError, match=r"LENSES_PLUGIN=.*typo\.zip is neither a folder"):
+        Platform(folder, PlatformOptions(lenses=folder / "typo.zip")).up()
+    assert stopped == []
+    for name in ("first", "second"):
+        (folder / name).mkdir()
+        (folder / name / f"kafka-connect-aws-s3-{name}.jar").touch()
+    shutil.copytree(folder / "first", folder / "connect" / "plugins" / "lenses")
+    for name, those in (("first", []), ("second", ["connect"])):
+        Platform(folder, PlatformOptions(lenses=folder / name))._settle()
+        assert stopped == those
+
+
+@pytest.mark.parametrize("broken", ["Platform._stop_outdated", "run_steps"])
+def test_what_runs_after_an_interrupted_up_is_supervised_again(
+    folder: Path, running: set[str], monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    options = PlatformOptions(pipeline="pagilaquery", supervised=True)
+    (folder / "state.json").unlink()
+    running |= {"s3", SUPERVISOR}
+
+    def start(processes: Processes, name: str, _command: Any) -> None:
+        assert not processes.cancelled.is_set()
+        running.add(name)
+
+    monkeypatch.setattr(Processes, "start", start)
+    monkeypatch.setattr(Platform, "_stop", lambda _self, names, _progress: running.difference_update(names))
+    monkeypatch.setattr(Platform, "_choose_ports", lambda _self, _before: RECORD["ports"])
+    monkeypatch.setattr(f"local.platform.platform.{broken}", Mock(side_effect=KeyboardInterrupt))
+    for left in ({"s3", SUPERVISOR}, set()):
+        with pytest.raises(KeyboardInterrupt):
+            Platform(folder, options).up()
+        assert running == left
+        running.clear()
 
 
 def test_a_folder_without_a_platform_is_said_to_have_none(tmp_path: Path) -> None:

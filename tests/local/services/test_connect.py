@@ -77,9 +77,13 @@ def test_a_release_joins_the_plugins_and_leaves_them(
 ) -> None:
     plugins = tmp_path / "worker" / "plugins"
     plugins.mkdir(parents=True)
-    given.install(plugins, released(tmp_path, jar, packed=packed))
+    release = released(tmp_path, jar, packed=packed)
+    other = released(tmp_path / "other", jar.replace(".jar", "-2.jar"), packed=packed)
+    assert (given.differs(plugins, None), given.differs(plugins, release)) == (False, True)
+    given.install(plugins, release)
     assert list((plugins / given.folder).glob(f"**/{jar}"))
     assert (given.connector_class(plugins), given.version(plugins)) == found
+    assert [given.differs(plugins, one) for one in (None, release, other)] == [True, False, True]
     given.install(plugins, None)
     assert not (plugins / given.folder).exists()
     with pytest.raises(PlatformError, match=f"{given.variable} isn't installed"):

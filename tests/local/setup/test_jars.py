@@ -1,19 +1,27 @@
 """Only the locked jars are accepted, and a damaged one is downloaded again."""
 
 import contextlib
+import fcntl
 import hashlib
 import io
 import json
+import os
+import signal
 import tarfile
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import psutil
 import pytest
 
-from contract.errors import CANNOT, one_line_errors
+from contract.errors import CANNOT, INTERRUPTED, one_line_errors
 from local.setup import jars
 from local.setup.jars import unpack
+from tests.waiting import PATIENCE_S, wait_until
 
 CONTENT = {"a-1.0.jar": b"first", "b-2.0.jar": b"second"}
 
@@ -107,6 +115,56 @@ def test_a_registry_that_stumbles_is_asked_again_and_one_that_stays_away_is_one_
     registry["errors"] = [error]
     assert fetch()[0] == 0
     assert registry["downloads"] == 5
+
+
+def test_an_interrupt_ends_every_download(registry: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def download(_dependencies: Any, *, work: Path, on_wait: Callable[[Path], None], **_places: Any) -> None:
+        registry["downloads"] += 1
+        time.sleep(0.5)  # by then we are waited for
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(50):
+            on_wait(work)
+            time.sleep(0.1)
+        raise jars.IvyError("it was killed, too")
+
+    monkeypatch.setattr(jars, "download", download)
+    assert fetch() == (INTERRUPTED, "jars: interrupted\n")
+    assert registry["downloads"] == 1
+
+
+def test_ivy_ends_with_the_wait_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java, number = tmp_path / "java", tmp_path / "number"
+    java.write_text(f"#!/bin/sh\necho $$ > {number}\nexec sleep 600\n")
+    java.chmod(0o755)
+    monkeypatch.setattr(jars, "java_binary", lambda: java)
+
+    def interrupt(_cache: Path) -> None:
+        if number.exists() and number.read_text().endswith("\n"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        jars.download([], into=tmp_path, work=tmp_path / "work", on_wait=interrupt)
+    pid = int(number.read_text())
+    wait_until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+
+
+def test_what_another_command_brings_is_waited_for(
+    registry: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, looked = tmp_path / "jars" / "spark", Mock(wraps=jars.problems)
+    folder.parent.mkdir()
+    monkeypatch.setattr(jars, "problems", looked)
+    with ThreadPoolExecutor(1) as pool, (folder.parent / ".lock").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        waits = pool.submit(jars.fetch)
+        wait_until(lambda: looked.called)
+        time.sleep(0.5)  # enough for a download
+        folder.mkdir()
+        for name, content in CONTENT.items():
+            (folder / name).write_bytes(content)
+        fcntl.flock(other, fcntl.LOCK_UN)
+        waits.result(PATIENCE_S)
+    assert registry["downloads"] == 0
 
 
 def test_the_lock_names_every_declared_set() -> None:
