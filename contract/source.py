@@ -28,6 +28,22 @@ SIGNAL = "signal"
 # The role itself may insert a row, with which an incremental snapshot marks its windows, and delete it again.
 SIGNAL_RIGHTS = ("SELECT", "INSERT", "DELETE")
 
+# What the policies that bind a role (`r` of pg_roles; 0 is PUBLIC) do to its SELECT of a relation (`c` of pg_class):
+# whether one shows all rows, and whether a restrictive one may hide some of them all the same.
+ROW_POLICIES = """(
+    SELECT coalesce(bool_or(p.polpermissive AND pg_get_expr(p.polqual, p.polrelid) = 'true'), FALSE) AS shows_all,
+        coalesce(bool_or(NOT p.polpermissive), FALSE) AS hides
+    FROM pg_policy p WHERE p.polrelid = c.oid AND p.polcmd IN ('r', '*') AND EXISTS (
+        SELECT FROM unnest(p.polroles) AS m (role) WHERE m.role = 0 OR pg_has_role(r.oid, m.role, 'USAGE')
+    )
+)"""
+# Whether the user sees all rows of those of the relations (an array of oid) that policies apply to; NULL if none.
+SHOWS_ALL_ROWS = f"""
+SELECT bool_and(s.shows_all AND NOT s.hides)
+FROM pg_class c JOIN pg_roles r ON r.rolname = current_user CROSS JOIN LATERAL {ROW_POLICIES} AS s
+WHERE c.oid = ANY ({{relations}}) AND row_security_active(c.oid)
+"""  # noqa: S608 - put together from parts that stand here
+
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]{0,62}\Z")
 
 

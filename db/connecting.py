@@ -117,6 +117,8 @@ def transaction(connection_parameters: Mapping[str, Any], *, failing: str = "not
     with contextlib.closing(connect(connection_parameters)) as connection:
         try:
             with connection, connection.cursor() as cursor:
+                # Nobody's operators and functions are taken for the server's.
+                cursor.execute("SET LOCAL search_path = pg_catalog")
                 yield cursor
         except psycopg2.Error as error:
             raise LoadError(f"{explain(error)} ({failing})") from error

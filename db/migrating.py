@@ -130,7 +130,8 @@ def _refresh(parameters: Mapping[str, Any], seconds: float | None, max_wait_s: f
 def _refresh_piece(parameters: Mapping[str, Any], size: int) -> int | None:
     """Check up to `size` orders and return how many: 0 at the end, None if others held locks."""
     with transaction(parameters, failing="the rest is looked at next time") as cursor:
-        cursor.execute("SET LOCAL statement_timeout = %s", (PIECE_MS,))
+        # No piece is smaller than one order: for that there is only the limit of waiting for locks.
+        cursor.execute("SET LOCAL statement_timeout = %s", (PIECE_MS if size > 1 else 0,))
         try:
             return outbox.refresh_step(cursor, size)
         except IN_THE_WAY:

@@ -45,6 +45,7 @@ def load(connection_parameters: Mapping[str, Any], dump: Path | None = None) -> 
         dump /= DATA_FILE
     wanted = "generated rows" if dump is None else loading.data_set(dump=dump)
     with transaction(connection_parameters) as cursor:
+        cursor.execute(f"SET LOCAL search_path = {SCHEMA}")
         if value(cursor, "SELECT to_regclass('public.rental')"):
             there = loading.recorded_data_set(cursor, schema=SCHEMA)
             if dump is not None and there != wanted:

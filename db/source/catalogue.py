@@ -140,9 +140,10 @@ class Table(Leaf):
     """A relation that users consider a table, and what a role may do with it.
 
     `rows` is the planner's estimate (None: never analysed). `parents`: what it inherits from (not as a partition);
-    `has_children`: others inherit from it in that way. `owned`: our user is a member of the owner; `has_policy`: row
-    security lets the role see all rows. `schema_usable`: the role has USAGE on the schema; `schema_grantable`: our
-    user can grant it. `whole`: the role may read all columns, later ones included; `reads_system`: SYSTEM_COLUMNS, too.
+    `has_children`: others inherit from it in that way. `owned`: our user is a member of the owner; `has_policy`: a
+    policy shows the role all rows; `restricted`: another may hide some all the same. `schema_usable`: the role has
+    USAGE on the schema; `schema_grantable`: our user can grant it. `whole`: the role may read all columns, later ones
+    included; `reads_system`: SYSTEM_COLUMNS, too.
     """
 
     oid: int = 0
@@ -150,6 +151,7 @@ class Table(Leaf):
     unlogged: bool = False
     row_security: bool = False
     has_policy: bool = False
+    restricted: bool = False
     owner: str = ""
     owned: bool = False
     schema_sql: str = ""

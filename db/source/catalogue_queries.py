@@ -5,6 +5,7 @@ reported, by default the current one; a role that doesn't exist yet has everyone
 functions below).
 """
 
+from contract.source import ROW_POLICIES
 
 # ruff: noqa: S608  # put together from parts that stand here
 
@@ -51,10 +52,8 @@ SELECT
     c.relpersistence <> 'p' AS unlogged,
     c.relreplident AS identity,
     c.relrowsecurity AS row_security,
-    EXISTS (
-        SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polpermissive AND p.polcmd IN ('r', '*')
-            AND r.oid = ANY (p.polroles) AND pg_get_expr(p.polqual, p.polrelid) = 'true'
-    ) AS has_policy,
+    s.shows_all AS has_policy,
+    c.relrowsecurity AND s.hides AS restricted,
     pg_get_userbyid(c.relowner) AS owner,
     pg_has_role(c.relowner, 'USAGE') AS owned,
     quote_ident(n.nspname) AS schema_sql,
@@ -83,6 +82,7 @@ FROM (
 JOIN pg_class c ON c.oid = w.oid AND (w.oid = w.root OR c.relkind = 'r')
 JOIN pg_namespace n ON n.oid = c.relnamespace
 LEFT JOIN pg_roles r ON r.rolname = coalesce(%(role)s, current_user)
+CROSS JOIN LATERAL {ROW_POLICIES} AS s
 ORDER BY n.nspname, c.relname
 """
 

@@ -90,6 +90,11 @@ def _table_problems(table: WantedTable, found: Table | None) -> Iterator[str]:
     elif found.unpublished:
         yield f"{table}: {found.unpublished}; or take it out of the pipeline"
     else:
+        if found.restricted:
+            yield (
+                f"{table}: a restrictive row policy hides rows from the connector's role: have it bind other roles"
+                " (ALTER POLICY … TO …), or take the table out of the pipeline"
+            )
         yield from _column_problems(table, found)
 
 

@@ -181,7 +181,6 @@ Result = TypeVar("Result")
 def preparing(parameters: Mapping[str, Any], work: Callable[[Cursor], Result]) -> Result:
     """Run `work` in a transaction, with no other preparation of this database, and `again`. Raises LoadError."""
     with transaction(parameters, failing="nothing was changed") as cursor:
-        cursor.execute("SET LOCAL search_path = pg_catalog")
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", (PREPARE_LOCK,))
         return again(cursor, lambda: work(cursor))
 

@@ -27,12 +27,14 @@ BEGIN
 END
 $$;
 
--- The orders that embed the given rows; when there are more than `at_most`, that many of them (NULL: all).
+-- The orders that embed the given rows, one perhaps more than once; of more than `at_most`, that many (NULL: all).
 CREATE OR REPLACE FUNCTION datalake.outbox_orders_of(entity TEXT, keys TEXT[], at_most INTEGER) RETURNS SETOF INTEGER
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
     CASE entity
+        WHEN 'order' THEN
+            RETURN QUERY SELECT unnest(keys)::INTEGER LIMIT at_most;
         WHEN 'customer' THEN
             RETURN QUERY SELECT o.order_id FROM datalake.orders o WHERE o.customer_id = ANY (keys) LIMIT at_most;
         WHEN 'employee' THEN
@@ -289,10 +291,11 @@ BEGIN
         order_parts := array_fill(all_parts, ARRAY[cardinality(order_ids)]);
     ELSE
         IF edits THEN
+            -- Not distinct: the limit cuts lines, and few orders may have that many.
             SELECT count(*) > s.inline_orders INTO many
             FROM datalake.outbox_settings s
             LEFT JOIN LATERAL (
-                SELECT DISTINCT datalake.outbox_orders_of(c.entity, c.keys, s.inline_orders + 1)
+                SELECT datalake.outbox_orders_of(c.entity, c.keys, s.inline_orders + 1)
                 FROM unnest(changes) AS c WHERE c.entity <> 'order'
             ) AS embedding ON TRUE
             GROUP BY s.inline_orders;

@@ -9,8 +9,10 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan
 AS $$
 DECLARE
     moment CONSTANT TIMESTAMPTZ := clock_timestamp();
+    piece  CONSTANT INTEGER := (SELECT s.piece_orders FROM datalake.outbox_settings s);
     batch  datalake.outbox_queue[];
     work   datalake.outbox_queue;
+    fits   BOOLEAN;
 BEGIN
     PERFORM datalake.outbox_refuse_frozen();
     SELECT array_agg(q) INTO batch
@@ -22,16 +24,23 @@ BEGIN
         RETURN FALSE;
     END IF;
     work := batch[1];
-    IF work.entity = 'order' AND NOT work.cut AND work.error IS NULL THEN
-        -- Changes of single transactions: as many as wait. A fan-out, or what has failed before, is done by itself.
-        batch := ARRAY(SELECT b FROM unnest(batch) AS b WHERE b.entity = 'order' AND NOT b.cut AND b.error IS NULL);
+    fits := work.entity = 'order' AND cardinality(work.keys) <= piece;
+    IF fits AND NOT work.cut AND work.error IS NULL THEN
+        -- Changes of single transactions: as many as are a piece. A fan-out, or what has failed before, is done by itself.
+        batch := ARRAY(
+            SELECT c.note
+            FROM (
+                SELECT b AS note, sum(cardinality(b.keys)) OVER (ROWS UNBOUNDED PRECEDING) AS orders
+                FROM unnest(batch) AS b WHERE b.entity = 'order' AND NOT b.cut AND b.error IS NULL
+            ) AS c WHERE c.orders <= piece
+        );
     ELSE
         batch := ARRAY[work];
     END IF;
     BEGIN
-        IF work.entity = 'order' THEN
+        IF fits THEN
             PERFORM datalake.outbox_drain_orders(batch);
-        ELSIF work.cut THEN
+        ELSIF work.cut OR work.entity = 'order' THEN
             PERFORM datalake.outbox_drain_fan_out(work);
         ELSE
             -- Once nobody else writes, each order that embeds the row without the edit has been committed.
@@ -63,7 +72,7 @@ BEGIN
 END
 $$;
 
--- In place of an edit the orders that embed the row, in pieces.
+-- In place of an edit the orders that embed the row, in pieces; also in place of more orders than a piece has.
 CREATE OR REPLACE FUNCTION datalake.outbox_drain_fan_out(work datalake.outbox_queue) RETURNS VOID
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
@@ -113,7 +122,8 @@ BEGIN
     WHILE datalake.outbox_drain_step() LOOP
         COMMIT;
         SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-        EXIT WHEN EXTRACT(EPOCH FROM pg_catalog.clock_timestamp() - began) >= seconds;
+        -- The server has none of these two types: somebody's of the caller's search_path would be taken.
+        EXIT WHEN EXTRACT(EPOCH FROM pg_catalog.clock_timestamp() - began) OPERATOR(pg_catalog.>=) seconds;
     END LOOP;
     COMMIT;
 END

@@ -42,7 +42,12 @@ BEGIN
         PERFORM datalake.outbox_refuse_frozen();
         PERFORM datalake.outbox_enter(alone => FALSE);
     END IF;
-    PERFORM datalake.outbox_write(ids, array_fill(15, ARRAY[cardinality(ids)]), touch => FALSE);
+    BEGIN
+        PERFORM datalake.outbox_write(ids, array_fill(15, ARRAY[cardinality(ids)]), touch => FALSE);
+    EXCEPTION WHEN program_limit_exceeded THEN
+        -- An event is too large: the queue keeps and shows that order, and writes the others.
+        INSERT INTO datalake.outbox_queue (entity, keys, parts) VALUES ('order', ids::TEXT[], 15);
+    END;
     UPDATE datalake.outbox_refresh SET after_order_id = ids[cardinality(ids)];
     RETURN cardinality(ids);
 END
@@ -73,6 +78,8 @@ BEGIN
     SELECT v.views INTO STRICT definition FROM datalake.outbox_versions v ORDER BY v.id DESC LIMIT 1;
     PERFORM datalake.outbox_drop_views();
     EXECUTE ddl;
+    -- What the views call is the server's own, whatever the caller's path has.
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', TRUE);
     EXECUTE definition;
     PERFORM datalake.outbox_watch();
     PERFORM datalake.outbox_refresh_all();

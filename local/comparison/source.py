@@ -16,6 +16,7 @@ import psycopg2
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
 from contract.column_types.canonical import SOURCE_SETTINGS
+from contract.source import SHOWS_ALL_ROWS
 from db.connecting import connect
 from local.comparison.rows import (
     CHUNK_BITS,
@@ -38,16 +39,7 @@ from local.comparison.rows import (
 # Fail the query where a row policy may hide rows; hidden rows would look like differences.
 SETTINGS = {**SOURCE_SETTINGS, "row_security": "off"}
 # Whether policies show a role all rows of the relations they apply to, as `./lake source prepare` sets up.
-_SHOWS_ALL = """
-SELECT bool_and((
-    SELECT bool_and(p.polpermissive) AND bool_or(pg_get_expr(p.polqual, p.polrelid) = 'true')
-    FROM pg_policy p
-    WHERE p.polrelid = c.oid AND p.polcmd IN ('r', '*') AND EXISTS (
-        SELECT FROM unnest(p.polroles) AS r (role) WHERE r.role = 0 OR pg_has_role(r.role, 'USAGE')
-    )
-) IS TRUE)
-FROM pg_class c WHERE (c.oid = %s::regclass OR c.oid = ANY (%s)) AND row_security_active(c.oid)
-"""
+_SHOWS_ALL = SHOWS_ALL_ROWS.format(relations="%s::regclass::oid || %s::oid[]")
 # Pages of 8 kB per statement: progress shows, and a role's statement_timeout isn't reached.
 PAGES = 8192
 FETCHED_ROWS = 5_000

@@ -219,8 +219,9 @@ def _landed(
         )
     elif sink.topics != source.topics:
         yield f"{where}.kcql", f"reads {sink.topic}, but the source connector writes {source.topic}"
-    if sink.bucket != environment.bucket_name("landing"):
-        yield f"{where}.kcql", f"writes to {sink.bucket}: write {{landing}} for the stack's bucket"
+    if (sink.bucket, sink.prefix) != (environment.bucket_name("landing"), pipeline.landing_prefix):
+        read = f"{{landing}}:{pipeline.landing_prefix}"
+        yield f"{where}.kcql", f"writes to {sink.bucket}:{sink.prefix}, and the job reads {read}: write that"
     try:
         topics(environment, pipeline)
     except ValueError as error:

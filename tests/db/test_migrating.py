@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from contract.sizes import MIB
 from db import migrating, outbox
 from db.connecting import LaterError, LoadError, NewerError
 from db.migrating import migrate
@@ -16,6 +17,7 @@ from tests import cases
 from tests.conftest import fresh_database
 from tests.db.conftest import Shop, Template, shop_copy, writers_at_work
 from tests.db.earlier import MODES, Mode, make_earlier
+from tests.db.test_outbox_guards import MANY_LINES
 from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.integration
@@ -271,3 +273,48 @@ def test_an_interrupted_migration_is_finished_by_the_next(earlier: Shop, monkeyp
         # No one is waited for, either.
         done = migrate(earlier.parameters, max_wait_s=0)
     assert (done.changed, done.steps, done.orders) == (False, (), 0)
+
+
+def test_an_order_that_is_too_large_or_takes_long_keeps_no_other_from_its_row(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrating, "PIECE_MS", 100)
+    shop.commit(*MANY_LINES)
+    shop.run("SET session_replication_role = replica")
+    shop.run("UPDATE products SET product_name = 'stale' WHERE product_id = 1001")
+    shop.run("UPDATE customers SET phone = 'stale'")
+    shop.run("SET session_replication_role = origin")
+    shop.run(
+        "CREATE FUNCTION long() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3); RETURN NEW; END $$"
+    )
+    shop.run(
+        "CREATE TRIGGER long BEFORE UPDATE ON cdc_events FOR EACH ROW WHEN (OLD.order_id = 11077)"
+        " EXECUTE FUNCTION long()"
+    )
+    shop.run(f"UPDATE outbox_settings SET max_event_bytes = {MIB}; SELECT outbox_refresh_all()")
+    assert migrate(shop.parameters, max_wait_s=5).orders == 830
+    shop.drain()
+    assert shop.value(DIFFERENT) == 1
+    assert shop.value("SELECT ROW(entries, failing, orders)::text FROM outbox_lag") == "(1,1,1)"
+    assert "the event of order 1 would have" in shop.value("SELECT error FROM outbox_lag")
+
+
+THEIRS = """
+CREATE FUNCTION public.theirs({type}, {other}) RETURNS BOOLEAN LANGUAGE plpgsql AS $$ BEGIN RAISE 'theirs'; END $$;
+CREATE OPERATOR public.{name} (FUNCTION = public.theirs, LEFTARG = {type}, RIGHTARG = {other})
+"""
+
+
+def test_nobody_elses_operator_is_taken_for_the_servers(shop: Shop, sql: Path) -> None:
+    # Of these the server has none of just these types, and uses one of others.
+    for name, type_, other in ((">=", "numeric", "float8"), ("=", "varchar", "varchar"), ("~~", "name", "name")):
+        shop.run(THEIRS.format(name=name, type=type_, other=other))
+    shop.run("SET search_path = public")
+    shop.run("SELECT datalake.outbox_queue_all()")
+    shop.run("CALL datalake.outbox_drain()")
+    shop.run("CALL datalake.usp_alter_source('')")
+    shop.run("CALL datalake.usp_refresh_order_events()")
+    change(sql / outbox.VIEWS_FILE, "-- What the outbox", "-- Changed: what the outbox")
+    migrate(shop.parameters)
+    shop.run("SET search_path = datalake")
+    shop.assert_consistent()

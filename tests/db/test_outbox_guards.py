@@ -96,8 +96,23 @@ def test_a_row_that_somebody_brings_back_at_the_same_time_is_waited_for(shop: Sh
     shop.assert_consistent()
 
 
-def test_all_events_are_sent_again_piece_by_piece(shop: Shop) -> None:
-    shop.run("SELECT outbox_queue_all(touch => true)")
+FROZEN = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; UPDATE orders SET freight = -1"
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("SELECT outbox_queue_all(touch => true)",),
+        # Of the first 501 lines that embed a product, orders have several.
+        ("UPDATE products SET product_name = product_name || '!'",),
+        (FROZEN,),
+        (f"{FROZEN} WHERE order_id < 10662", f"{FROZEN} WHERE order_id >= 10662"),
+    ],
+    ids=["sent again", "an edit", "one transaction", "two transactions"],
+)
+def test_many_events_are_sent_piece_by_piece(shop: Shop, statements: tuple[str, ...]) -> None:
+    for statement in statements:
+        assert shop.commit(statement) == []
     events = shop.drain()
     assert changes(events) == [("u", order_id) for order_id in shop.values("SELECT order_id FROM orders ORDER BY 1")]
     assert len({event.xid for event in events}) == 2

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from contract.events import LSN, READ, SOURCE_TIME_MS
+from contract.source import SHOWS_ALL_ROWS
 from spark_jobs.errors import Log
 from spark_jobs.options.jdbc_settings import FirstLoadSettings
 from spark_jobs.runtime.hadoop import read_text
@@ -56,6 +57,9 @@ _FILES = """SELECT json_agg(json_build_array(f.relid::oid::bigint, pg_relation_f
 _UNCHANGED = """BEGIN IF ({files}) IS DISTINCT FROM {before} THEN
     RAISE EXCEPTION USING ERRCODE = 'serialization_failure', MESSAGE = {message}; END IF; END"""
 
+# The role reads through policies (db/source/rights.py); off, a query fails where one may hide rows.
+_SHOWN = f"""SELECT set_config('row_security', CASE WHEN ({SHOWS_ALL_ROWS}) THEN 'on' ELSE 'off' END, TRUE)"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Holder:
@@ -67,9 +71,13 @@ class _Holder:
     rows: int
     readable: bool
 
+    @property
+    def sql(self) -> str:
+        return f"{quoted(self.schema)}.{quoted(self.name)}"
+
     def parts(self) -> list[tuple[str, str]]:
         """Write the FROM item and condition of each part of its pages."""
-        source, page = f"ONLY {quoted(self.schema)}.{quoted(self.name)} AS t", 8192
+        source, page = f"ONLY {self.sql} AS t", 8192
         pages, step = -(-self.size // page), _BYTES_PER_PART // page
         edges = [*range(0, max(pages, 1), step)]
         # The last one is open: the table may have grown.
@@ -81,9 +89,9 @@ class _Holder:
 class LoadBatch(RelationBatch):
     """All rows of a table; later, events that its `snapshot` contains are passed over.
 
-    `sources`: the FROM item of each part. `start`: the progress behind the events that landed before. `unchanged`: the
-    statements that a reader begins with, which fail when the table has been rewritten since before the snapshot:
-    TRUNCATE and some of ALTER TABLE leave an older snapshot no rows. `count` is an estimate.
+    `sources`: the FROM item of each part. `start`: the progress behind the events that landed before. `checks`: the
+    statements that a reader begins with, which fail when a policy may hide rows, or the table has been rewritten since
+    before the snapshot: TRUNCATE and some of ALTER TABLE leave an older snapshot no rows. `count` is an estimate.
     """
 
     operation = READ
@@ -91,7 +99,7 @@ class LoadBatch(RelationBatch):
     snapshot: Snapshot
     sources: Sequence[str]
     start: str
-    unchanged: str
+    checks: str
     hashing: Hashing
 
     @property
@@ -112,10 +120,9 @@ class LoadBatch(RelationBatch):
 
     @property
     def _reader_start(self) -> str:
-        # The connector's role has a policy by which it reads all rows (db/source/rights.py). Rows without a key are
-        # numbered: a part that Spark reads again, after an executor was lost, has to come in the same order.
-        settings = "SET LOCAL row_security = on; SET LOCAL synchronize_seqscans = off"
-        return f"{super()._reader_start}; {settings}; {self.unchanged}"
+        # Rows without a key are numbered: a part that Spark reads again, after an executor was lost, has to come in the
+        # same order.
+        return f"{super()._reader_start}; SET LOCAL synchronize_seqscans = off; {self.checks}"
 
     @property
     def _reader_properties(self) -> dict[str, str]:
@@ -204,15 +211,18 @@ class FirstLoad:
         self._open, snapshot = look, _ = snapshot_look(self._database)
         control = read_control(look, jdbc, IDENTITIES[-1])
         relation = described(look, control, jdbc, self._key, self._log)
+        read = [table]
         if control.kind != "p":  # tables that inherit from it have their own events
             relation, table = replace(relation, part=f"ONLY {relation.source}"), f"ONLY {table}"
         if size <= SMALL_BYTES or not all(one.readable for one in holders):
             parts = [(relation.source, ALL)]
         else:
             parts = [part for one in holders for part in one.parts()]
+            read += [one.sql for one in holders]
         self._say("waits for its turn to be read")
         message = literal(f"{jdbc.name} was truncated or rewritten while it was read")
         check = _UNCHANGED.format(files=files, before=literal(before or ""), message=message)
+        shown = _SHOWN.format(relations=f"ARRAY[{', '.join(map(literal, read))}]::regclass[]::oid[]")
         return LoadBatch(
             spark=self._spark,
             database=self._database,
@@ -226,7 +236,7 @@ class FirstLoad:
             snapshot=snapshot,
             start=start,
             hashing=hashes,
-            unchanged=f"SELECT FROM {table} LIMIT 0; DO {literal(check)}",
+            checks=f"{shown}; SELECT FROM {table} LIMIT 0; DO {literal(check)}",
         )
 
     def reset(self) -> None:
@@ -237,7 +247,7 @@ class FirstLoad:
     def _sampled(self, largest: _Holder, size: int) -> int:
         if not largest.readable:
             return 0
-        density = self._asked(_DENSITY.format(name=f"{quoted(largest.schema)}.{quoted(largest.name)}"))
+        density = self._asked(_DENSITY.format(name=largest.sql))
         return round(float(density or 0) * size / 8192)
 
     def _holders(self) -> list[_Holder]:

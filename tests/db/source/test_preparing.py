@@ -123,6 +123,12 @@ def test_the_role_beats_and_marks_snapshots_and_both_leave_the_database(prepared
 def test_row_security_hides_nothing_from_the_role(prepared: ConnectionParameters) -> None:
     execute(prepared, "INSERT INTO guarded VALUES (1, 'alice')")
     assert ask({**prepared, "user": ROLE, "password": PASSWORD}, "SELECT count(*) FROM guarded") == 1
+    execute(prepared, "CREATE POLICY others ON guarded AS RESTRICTIVE TO CURRENT_USER USING (owner = 'bob')")
+    execute(prepared, "CREATE POLICY less ON guarded AS RESTRICTIVE FOR SELECT USING (owner = 'bob')")
+    with pytest.raises(UnpreparableError, match=r"^public\.guarded: a restrictive row policy hides rows from"):
+        prepare(prepared, WANTED)
+    execute(prepared, "ALTER POLICY less ON guarded TO CURRENT_USER")
+    prepare(prepared, WANTED)
 
 
 def test_writers_go_on_as_before(prepared: ConnectionParameters) -> None:

@@ -26,6 +26,7 @@ from spark_jobs.sources.postgres.event_sql import SourceColumn
 from spark_jobs.sources.postgres.snapshot import snapshot_look
 from tests import cases
 from tests.conftest import ask, execute
+from tests.db.conftest import role_of
 from tests.spark_jobs.events import TOPIC, as_lines
 from tests.spark_jobs.sources.postgres import written_log
 from tests.spark_jobs.sources.postgres.conftest import Queried
@@ -198,6 +199,22 @@ def test_a_load_waits_until_a_connector_with_a_snapshot_of_its_own_would_go_on_w
         store()
         assert sum(report.upserts for report in loaded.run(job)) == 20
     assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
+
+
+def test_rows_that_a_policy_may_hide_end_the_load(loaded: Loaded) -> None:
+    with role_of(loaded.parameters, "bound") as login:
+        loaded.extra = {keys.JDBC_USER: login["user"], keys.JDBC_PASSWORD: login["password"]}
+        loaded.execute(
+            "ALTER ROLE bound REPLICATION; GRANT SELECT ON w TO bound; ALTER TABLE w ENABLE ROW LEVEL SECURITY",
+            "CREATE POLICY whole ON w FOR SELECT TO bound USING (TRUE)",
+            "CREATE POLICY less ON w AS RESTRICTIVE USING (id < 9)",
+        )
+        job = loaded.job()
+        with pytest.raises(Py4JJavaError, match='query would be affected by row-level security policy for table "w"'):
+            job.run_batch()
+        loaded.execute("ALTER POLICY less ON w TO CURRENT_USER")
+        [report] = loaded.run(job)
+    assert report.upserts == 20
 
 
 AGAIN = ("--ignore-checkpoint", "again")
