@@ -39,6 +39,25 @@ DOWNLOADED = ("local.setup.jars", "stacks.lambda_assets", "stacks.processing.job
 NOWHERE = Path(os.devnull) / "cache"
 
 
+_SIGNS = {"lt": "<", "le": "<=", "eq": "=", "ge": ">=", "gt": ">"}
+# A type as an extension makes it, with its own operators next to it.
+EXTENSIONS_TYPE = f"""
+    CREATE TYPE isbn;
+    CREATE FUNCTION isbn_in(cstring) RETURNS isbn LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+    CREATE FUNCTION isbn_out(isbn) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+    CREATE TYPE isbn (INPUT = isbn_in, OUTPUT = isbn_out);
+    CREATE FUNCTION isbn_cmp(isbn, isbn) RETURNS int LANGUAGE internal IMMUTABLE STRICT AS 'byteacmp';
+    {
+    "".join(
+        f"CREATE FUNCTION isbn_{name}(isbn, isbn) RETURNS bool LANGUAGE internal IMMUTABLE STRICT AS 'bytea{name}';"
+        f" CREATE OPERATOR {sign} (LEFTARG = isbn, RIGHTARG = isbn, FUNCTION = isbn_{name});"
+        for name, sign in _SIGNS.items()
+    )
+}
+    CREATE OPERATOR CLASS isbn_ops DEFAULT FOR TYPE isbn USING btree AS FUNCTION 1 isbn_cmp(isbn, isbn),
+    {", ".join(f"OPERATOR {number} {sign}" for number, sign in enumerate(_SIGNS.values(), 1))}"""
+
+
 def free_port() -> int:
     with socket.socket() as listener:
         listener.bind((HOST, 0))

@@ -121,10 +121,10 @@ class LakeLook:
                 yield [self._tidied(row) for row in _python_rows(pyarrow.Table.from_batches([batch]))]
 
     def keys(self) -> dict[str, dict[str, Any]]:
-        """Return the wanted rows' keys: text → the key's columns as Arrow values, by source name."""
+        """Return the wanted rows' keys: text → the key's columns by source name, as `_python_rows` has values."""
         names = {column.name: column.lake_name for column in self.table.keys}
         with self._reading() as engine:
-            rows = engine.sql(self._wanted_rows(names.values())).to_arrow_table().to_pylist()
+            rows = _python_rows(engine.sql(self._wanted_rows(names.values())).to_arrow_table())
         return {row[_KEY]: {name: row[lake_name] for name, lake_name in names.items()} for row in rows}
 
     def _wanted_rows(self, columns: Iterable[str]) -> str:

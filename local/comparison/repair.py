@@ -34,8 +34,8 @@ def repair_by_key(
     """Return the repair of a table's suspected keys; a key is its columns' values as PostgreSQL writes them.
 
     `read_again` has the source's rows of these keys read again, and waits until they are on their way. `delete` removes
-    from the lake the keys that the source still lacks: key → the key's columns as Arrow values. The repair prints how
-    many rows it asked for, and raises PlatformError. The table has a key.
+    from the lake the keys that the source still lacks: key → the key's columns as `LakeLook.keys` has them. The repair
+    prints how many rows it asked for, and raises PlatformError. The table has a key.
     """
 
     def repair(suspects: Suspects, lake: LakeLook) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg2
+from psycopg2.errors import UndefinedFunction
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
 from contract.column_types.canonical import SOURCE_SETTINGS
@@ -160,13 +161,13 @@ class SourceLook:
         return all_values
 
     def _fitting(self, query: str) -> list[Any] | None:
-        """Return a query's rows; None when a key can't be a value of its column."""
+        """Return a query's rows; None when a key can't be a value of its column, or only an extension compares it."""
         with self._connection.cursor() as cursor:
             cursor.execute("SAVEPOINT fitting")
             try:
                 cursor.execute(query)
                 found = cursor.fetchall()
-            except (psycopg2.DataError, psycopg2.IntegrityError):
+            except (psycopg2.DataError, psycopg2.IntegrityError, UndefinedFunction):
                 cursor.execute("ROLLBACK TO SAVEPOINT fitting")
                 return None
             cursor.execute("RELEASE SAVEPOINT fitting")

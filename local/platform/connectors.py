@@ -22,7 +22,7 @@ from db.source.replication import OUTBOX, Expected
 from local.errors import PlatformError
 from local.files import create_password, kept_password, write_private
 from local.platform.services import LAKE_BUCKET, LANDING_BUCKET, LocalTable, Services
-from local.resnapshot.changed_tables import ChangedTables, LocalConnector
+from local.resnapshot.changed_tables import ChangedTables, LocalConnector, changes
 from local.services.aws import ENVIRONMENT, REGION
 from local.services.connect import OFFSET_TOPIC
 from local.services.kafka_rights import SINK, SOURCE, TOPICS, Acl, platform_acls
@@ -31,7 +31,7 @@ from local.sink.settings import HELD, PASSED_OVER, Held, read_held, write_held
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kafka.topics import planned_topics
 from plugins.sink.sink_connector import sink_connector
-from plugins.source.captured import CapturedTable
+from plugins.source.captured import INCLUDED_TABLES, CapturedTable
 from plugins.source.source_connector import SALT_PROPERTY, source_connector
 from settings.pipeline import Pipeline
 from spark_jobs.runtime.archive import ROOT
@@ -232,6 +232,11 @@ class Connectors:
         if note is None:
             self.configure(connector.name, connector.configuration)
         return note
+
+    def not_yet_captured(self) -> list[str]:
+        """Name the tables that the connector on the worker has yet to capture. Raises PlatformError."""
+        running = self._services.connect.api.configuration(self.source.name)
+        return [table.name for table in changes({INCLUDED_TABLES: "", **running}, self._captured)[0]]
 
     def set_aside(self) -> str | None:
         """Restart the connector without the table that it fails at; return that table, None for no such failure.

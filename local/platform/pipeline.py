@@ -161,7 +161,14 @@ class LocalPipeline:
         return self._services.folder / "job"
 
     def start_job(self, *once: str) -> None:
-        """Start the streaming job, unless it runs with these tables and schemas; `once`: options of this start."""
+        """Start the streaming job, unless it runs with these tables and schemas; `once`: options of this start.
+
+        Raises PlatformError before the connector captures a table whose rows the job reads first: what comes between
+        would be lost.
+        """
+        first = {table.name for table in self.tables if table.is_loaded_first}
+        if first and (early := first.intersection(self.connectors.not_yet_captured())):
+            raise PlatformError(f"{', '.join(sorted(early))} isn't captured yet: `./lake up`")
         start_job(self._services, self._processes, self.job_folder, once=once)
 
     def read_directly(self, tables: Sequence[LocalTable]) -> str:

@@ -9,7 +9,7 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from confluent_kafka import KafkaException, Message, Producer
 from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a lower-case name
 
 from contract import events
+from contract.column_types.canonical import EPOCH
 from contract.events import LSN
 from db.connecting import LoadError, connect, explain
 from db.rewriting import wal_position
@@ -28,7 +29,7 @@ from plugins.connector_settings import SourceSettings
 from plugins.source.captured import CapturedTable
 
 SEND_TIMEOUT_S = 60
-_EPOCH = date(1970, 1, 1)
+_CYCLE_MICROS = 146_097 * 86_400 * 1_000_000
 _STRUCTURE = (bytes, bytearray, list, tuple, dict)
 LOOK_S = 0.5
 ASK_S = 5
@@ -63,18 +64,21 @@ def _added(table: tuple[str, str], database: str, operation: str, position: int)
 
 
 def as_event(value: Any, avro: Any) -> Any:
-    """Convert a key's value in the lake to its Avro type's form in events. Raises PlatformError if that is unknown."""
+    """Convert a key's value in the lake to its Avro type's form in events. Raises PlatformError if that is unknown.
+
+    Dates are days, and instants microseconds, since 1970.
+    """
     kind = _kind(avro)
-    if isinstance(value, datetime):
-        return _instant(value, kind)
-    if isinstance(value, date):
-        return (value - _EPOCH).days
     if isinstance(value, Decimal):
         return str(value)
     if value is None or isinstance(value, _STRUCTURE):
         raise PlatformError(
             f"a key of the type {json.dumps(avro)} can't be written as an event: delete its row by hand"
         )
+    if kind.endswith("ZonedTimestamp") or kind == "timestamp-micros":
+        return events.INFINITE_MICROS.get(value) or _iso(value)
+    if kind.endswith(("time.Timestamp", "timestamp-millis")) and value not in events.INFINITE_MICROS:
+        return value // 1_000
     return value
 
 
@@ -87,12 +91,13 @@ def _kind(avro: Any) -> str:
     return str(avro)
 
 
-def _instant(value: datetime, kind: str) -> Any:
-    if kind.endswith("ZonedTimestamp") or kind == "timestamp-micros":
-        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    since = value.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)
-    micros = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-    return micros // 1_000 if kind.endswith(("time.Timestamp", "timestamp-millis")) else micros
+def _iso(micros: int) -> str:
+    """Write an instant in ISO 8601; PostgreSQL's years begin before Python's and end later, so 400 are a cycle."""
+    cycles, rest = divmod(micros, _CYCLE_MICROS)
+    moment = EPOCH + timedelta(microseconds=rest)
+    year = moment.year + 400 * cycles
+    sign = "-" if year < 0 else "+" if year > 9999 else ""
+    return f"{sign}{abs(year):04d}{moment.isoformat()[4:-6]}Z"
 
 
 class EventWriter:

@@ -128,6 +128,10 @@ class BatchDecoder:
         if self._settings.table.truncate and not self.places_snapshots:
             raise SettingsError(f"{keys.TRUNCATE} needs a table whose {LSN} is a number")
 
+    @property
+    def _has_source_time(self) -> bool:
+        return any(column.name == SOURCE_TIME_MS for column in self._columns)
+
     def decode(self, batch: Batch) -> tuple[Batch, DecodedBatch]:
         """Decode a batch, without the parts that turned out to be unreadable."""
         while True:
@@ -238,8 +242,11 @@ class BatchDecoder:
             return events
         # They stay as lines, which are counted.
         at = F.col(f"row.{LSN}")
-        # A row that the connector had read before has its reading's position, and no transaction.
-        read = F.coalesce((F.col(f"row.{OPERATION}") == READ) & (at < self.snapshot.position), F.lit(False))
+        # A row that the connector had sent before has no transaction, and its reading's position; if it was read while
+        # changes went on, it has only the time, by the connector's clock.
+        time = F.col(f"row.{SOURCE_TIME_MS}") if self._has_source_time else F.lit(None)
+        sent = F.coalesce(at < self.snapshot.position, time < self.snapshot.taken_ms)
+        read = F.coalesce((F.col(f"row.{OPERATION}") == READ) & sent, F.lit(False))
         contained = read | self.snapshot.contains(F.col("transaction"), at)
         empty = {"row": F.lit(None), "reason": F.lit(None), "deleted": F.lit(False)}
         empty |= dict.fromkeys(("placeholders", "unknown"), wire.no_names())
@@ -313,12 +320,11 @@ class BatchDecoder:
         if table.append_only:
             events = row_keys.numbered(events) if isinstance(batch, LoadBatch) else row_keys.identified(events)
         kept = cached(events, small=batch.is_small)
-        has_source_time = any(column.name == SOURCE_TIME_MS for column in self._columns)
         try:
             summary = summarise(
                 kept.frame,
                 ordering=table.ordering_field,
-                has_source_time=has_source_time,
+                has_source_time=self._has_source_time,
                 has_snapshot_rows=self.places_snapshots,
                 has_marks=table.truncate is not None,
             )

@@ -236,7 +236,9 @@ def _deletes(gone: DataFrame, events: DataFrame, settings: TableSettings, batch:
     row = events.schema["row"].dataType
     assert isinstance(row, T.StructType)  # noqa: S101  (decode.py makes it)
     columns = {name: F.array() for name in ("placeholders", "unknown")}
-    columns |= {"row": F.struct(*filled(given, row.fields)), "deleted": F.lit(True), KEY: F.col(KEY)}
+    columns |= {"deleted": F.lit(True), KEY: F.col(KEY)}
     columns |= {"blank": F.lit(False), "origin": F.lit(batch.relation.settings.name)}
     columns |= {"block": F.lit(0), "number": F.lit(-1), "tie": F.lit(0)}
-    return gone.select(*filled(columns, events.schema.fields))
+    # A delete has nulls where the rows' fields may have none, and no cast makes it one of those.
+    others = [field for field in events.schema.fields if field.name != "row"]
+    return gone.select(*filled(columns, others), F.struct(*filled(given, row.fields)).alias("row"))

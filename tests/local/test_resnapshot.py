@@ -1,6 +1,5 @@
 """Tables and rows that are read again, without the services."""
 
-import datetime as dt
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -92,7 +91,9 @@ SOURCE = SourceSettings(
     database_hostname="db", database_password="${file:/run/secret:password}", topic_prefix="shop", tables=TABLES
 )
 # PostgreSQL's timestamp, which has no zone.
-DAY_TWO = dt.datetime.fromisoformat("1970-01-02T00:00:00")
+DAY_TWO = 86_400_000_000
+INFINITY = next(iter(events.INFINITE_MICROS))
+ZONED = {"type": "string", "connect.name": "io.debezium.time.ZonedTimestamp"}
 RUNNING = {"incremental_snapshot_collections": "[…]", "lsn": 200}
 
 
@@ -102,15 +103,18 @@ RUNNING = {"incremental_snapshot_collections": "[…]", "lsn": 200}
         (7, "int", 7),
         ("Zürich", ["null", "string"], "Zürich"),
         (True, "boolean", True),
-        (dt.date(2026, 11, 22), {"type": "int", "logicalType": "date"}, 20_779),
+        (20_779, {"type": "int", "logicalType": "date"}, 20_779),
         (Decimal("1.50"), {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}, "1.50"),
         (DAY_TWO, {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}, 86_400_000_000),
         (DAY_TWO, {"type": "long", "connect.name": "io.debezium.time.Timestamp"}, 86_400_000),
-        (
-            dt.datetime(2026, 11, 22, 1, 2, 3, 4, tzinfo=dt.UTC),
-            {"type": "string", "connect.name": "io.debezium.time.ZonedTimestamp"},
-            "2026-11-22T01:02:03.000004Z",
-        ),
+        (INFINITY, {"type": "long", "connect.name": "io.debezium.time.Timestamp"}, INFINITY),
+        (1_795_309_323_000_004, ZONED, "2026-11-22T01:02:03.000004Z"),
+        (INFINITY, ZONED, "infinity"),
+        (-1, ZONED, "1969-12-31T23:59:59.999999Z"),
+        # As PostgreSQL has them: 10000-01-01, 0001-01-01 BC and 0044-03-15 BC.
+        (253_402_300_800_000_000, ZONED, "+10000-01-01T00:00:00Z"),
+        (-62_167_219_200_000_000, ZONED, "0000-01-01T00:00:00Z"),
+        (-63_517_824_000_000_000, ZONED, "-0043-03-15T00:00:00Z"),
     ],
 )
 def test_a_keys_value_is_written_as_debezium_writes_it(value: Any, avro: Any, expected: Any) -> None:

@@ -63,7 +63,7 @@ _TREE = f"""WITH RECURSIVE tree (oid, relkind, reltuples) AS (
     ) AS made (of) WHERE made.of >= {_FIRST_OWN}
 )"""
 # A value of an enum, or of a composite type, is read with the type's present definition: no transaction number changes
-# when an enum's value is renamed.
+# when an enum's value is renamed. Nor when a virtual column, computed as it is read, gets another expression.
 _TYPE_PARTS = """(SELECT string_agg(concat_ws(' ', p.oid,
     (SELECT string_agg(e.enumlabel, ',' ORDER BY e.oid) FROM pg_enum e WHERE e.enumtypid = p.oid),
     (SELECT string_agg(concat_ws(' ', f.attnum, f.atttypid), ',' ORDER BY f.attnum) FROM pg_type y JOIN pg_attribute f
@@ -75,9 +75,11 @@ _FACTS = f"""(SELECT json_build_object(
     'members', (SELECT json_agg(oid::bigint ORDER BY oid) FROM tree),
     'indexes', (SELECT coalesce(json_agg(indexrelid::bigint ORDER BY indexrelid), '[]') FROM pg_index
         WHERE indrelid = (SELECT oid FROM tree LIMIT 1) AND indisvalid),
-    'shape', (SELECT md5(concat(string_agg(concat_ws(' ', a.attnum, a.attname, a.atttypid, a.atttypmod), ',' ORDER BY
-            attnum), {_TYPE_PARTS}))
-        FROM pg_attribute a WHERE a.attrelid = (SELECT oid FROM tree LIMIT 1) AND a.attnum > 0
+    'shape', (SELECT md5(concat(string_agg(concat_ws(' ', a.attnum, a.attname, a.atttypid, a.atttypmod,
+            CASE WHEN a.attgenerated = 'v' THEN pg_get_expr(d.adbin, d.adrelid) END), ',' ORDER BY attnum),
+            {_TYPE_PARTS}))
+        FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+        WHERE a.attrelid = (SELECT oid FROM tree LIMIT 1) AND a.attnum > 0
         AND NOT a.attisdropped)))"""
 _FACTS_OF_QUERY = (
     "json_build_object('kind', 'q', 'foreign', false, 'members', '[]'::json, 'indexes', '[]'::json,"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from contract.column_types.catalogue import without_domains
 from spark_jobs.options.jdbc_settings import JdbcSettings
 from spark_jobs.sources.postgres.access import Look
 from spark_jobs.sources.postgres.event_sql import SourceColumn, literal, quoted, row_sql
@@ -114,7 +115,7 @@ class Relation:
 
     def digest(self, look: Look, key: Key) -> str:
         """Return a key's name in the progress."""
-        return str(look.text(f"SELECT hashtextextended(ROW({self._values(key)})::text, 0)::text"))
+        return str(look.text(f"SELECT hashtextextended(ROW({', '.join(self._values(key))})::text, 0)::text"))
 
     def key_of(self, look: Look, digest: str) -> Key | None:
         """Return the first key with a digest, by scanning all keys; None if no row has it."""
@@ -127,9 +128,8 @@ class Relation:
 
     def between(self, after: Key | None, until: Key | None) -> str:
         """Write the condition of rows behind a key, up to another; None for no bound."""
-        key = f"({', '.join(map(_of, self.key))})"
-        conditions = [] if after is None else [f"{key} > ({self._values(after)})"]
-        conditions += [] if until is None else [f"{key} <= ({self._values(until)})"]
+        conditions = [] if after is None else [self._compared(">", after)]
+        conditions += [] if until is None else [self._compared("<=", until)]
         return " AND ".join(conditions) or ALL
 
     def all_parts(self, look: Look, condition: str, count: int) -> list[str]:
@@ -141,11 +141,23 @@ class Relation:
         """Write the conditions of the rows between each two keys, in order; None for no bound."""
         return [self.between(first, last) for first, last in pairwise(edges)]
 
-    def _values(self, key: Key) -> str:
-        return ", ".join(
+    def _compared(self, sign: str, key: Key) -> str:
+        """Compare rows' keys with one, in the order of ORDER BY; `sign`: > or <=."""
+        schemas, values = [*map(_operators, self.key)], self._values(key)
+        if {*schemas} == {"pg_catalog"}:
+            return f"({', '.join(map(_of, self.key))}) {sign} ({', '.join(values)})"
+        # A row's comparison would look for each column's operator in one schema.
+        condition = ""
+        for column, schema, value in reversed([*zip(map(_of, self.key), schemas, values, strict=True)]):
+            beyond, same, last = (f"{column} OPERATOR({quoted(schema)}.{s}) {value}" for s in (sign[0], "=", sign))
+            condition = f"({beyond} OR {same} AND {condition})" if condition else last
+        return condition
+
+    def _values(self, key: Key) -> list[str]:
+        return [
             f"{literal(value)}::{quoted(column.type.schema)}.{quoted(column.type.name)}"
             for value, column in zip(key, self.key, strict=True)
-        )
+        ]
 
     def _row(self) -> str:
         return f"ROW({', '.join(map(_of, self.columns))})::text"
@@ -182,3 +194,9 @@ def stamped_since(column: str, micros: int) -> str:
 
 def _of(column: SourceColumn) -> str:
     return f"t.{quoted(column.name)}"
+
+
+def _operators(column: SourceColumn) -> str:
+    """Return the schema of a column's operators: an extension's aren't in the sessions' search_path."""
+    kind, _ = without_domains(column.type, column.modifier)
+    return kind.schema if kind.kind == "base" else "pg_catalog"

@@ -30,6 +30,7 @@ class Snapshot:
 
     All transactions below `oldest` have ended before it, and none from `next` on; those `running` hadn't. Each change
     behind `position` belongs to a transaction that it doesn't contain, and none of these has written before `begin`.
+    `taken_ms`: when it was taken, in milliseconds since 1970; 0 if unknown.
     """
 
     begin: int
@@ -37,6 +38,7 @@ class Snapshot:
     oldest: int
     next: int
     running: tuple[int, ...] = ()
+    taken_ms: int = 0
 
     def contains(self, transaction: Expression, position: Expression) -> Expression:
         """Tell whether it contains the change at a log position; `transaction` is the lower half of its number.
@@ -91,7 +93,8 @@ def _described(look: Look, slot: str, place: str) -> Snapshot:
         "SELECT json_build_object('begin', (SELECT pg_wal_lsn_diff(restart_lsn, '0/0')::bigint FROM"
         f" pg_replication_slots WHERE slot_name = '{slot}'), 'position', pg_wal_lsn_diff('{place}', '0/0')::bigint,"
         " 'oldest', pg_snapshot_xmin(s)::text::bigint, 'next', pg_snapshot_xmax(s)::text::bigint, 'running',"
-        " (SELECT coalesce(json_agg(x::text::bigint), '[]') FROM pg_snapshot_xip(s) AS x))::text"
+        " (SELECT coalesce(json_agg(x::text::bigint), '[]') FROM pg_snapshot_xip(s) AS x),"
+        " 'taken_ms', (extract(epoch FROM now()) * 1000)::bigint)::text"
         " FROM pg_current_snapshot() AS s"
     )
     return read_snapshot(str(text))

@@ -19,12 +19,12 @@ from local.comparison import command
 from local.comparison.command import lines, reconcile_tables, write
 from local.comparison.compare import Difference, TableComparison
 from local.comparison.lake import LakeLook
-from local.comparison.repair import condition_of
+from local.comparison.repair import condition_of, repair_by_key
 from local.comparison.run import NO_KEY, Sides, compare_tables, with_reasons
 from local.comparison.source import SourceLook
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
-from tests.conftest import execute
+from tests.conftest import EXTENSIONS_TYPE, execute
 from tests.local.comparison.sides import ArrowLake, compare_entry, entry, login
 from tests.local.query.lakes import Bucket
 
@@ -46,7 +46,7 @@ def people(database: ConnectionParameters) -> ConnectionParameters:
     """A table with unusual columns: names, a domain, an enum, NaN, and columns that aren't captured."""
     execute(
         database,
-        "CREATE TYPE mood AS ENUM ('good', 'bad'); CREATE DOMAIN money_like AS numeric(10, 2);"
+        f"{EXTENSIONS_TYPE}; CREATE TYPE mood AS ENUM ('good', 'bad'); CREATE DOMAIN money_like AS numeric(10, 2);"
         ' CREATE TABLE people (id int PRIMARY KEY, "Full Name" text, pay money_like, mood mood, mail text, photo bytea,'
         " bits varbit, twice int GENERATED ALWAYS AS (id * 2) STORED, any_size numeric);"
         ' INSERT INTO people (id, "Full Name", pay, mood, mail, photo, bits, any_size)'
@@ -210,6 +210,7 @@ def test_without_a_lake_table_an_empty_table_is_equal(people: ConnectionParamete
         ("mood", "'good', 'bad'"),
         ("float8", "'NaN', 0.1"),
         ("interval", "'1 day', '-3 hours'"),
+        ("isbn", "'0-393-04002-X', '0-306-40615-2'"),
     ],
 )
 def test_a_key_of_any_type_is_found_again(
@@ -228,7 +229,33 @@ def test_a_key_of_any_type_is_found_again(
     lake = ArrowLake(now=[pyarrow.table({"id": pyarrow.array([], LAKE_TYPES.get(type_, pyarrow.string()))})])
     found = compare_entry(people, entry(lake, tmp_path, source="public.k"))
     assert found.missing == 2, found
-    assert len(scans) == (2 if type_ in ("float8", "interval") else 1)
+    assert len(scans) == (2 if type_ in ("float8", "interval", "isbn") else 1)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("type_", "numbers"),
+    [
+        ("date", {"infinity": 2_146_033_979, "0044-03-15 BC": -735_160}),
+        ("timestamptz", {"-infinity": -9_223_372_036_832_400_000, "20000-01-01 00:00:00+00": 568_971_820_800_000_000}),
+    ],
+)
+def test_a_row_that_only_the_lake_has_is_deleted_though_python_lacks_its_date(
+    type_: str, numbers: dict[str, int], database: ConnectionParameters, tmp_path: Path
+) -> None:
+    execute(database, f"CREATE TABLE k (id {type_} PRIMARY KEY)")
+    whole = pyarrow.int32() if type_ == "date" else pyarrow.int64()
+    there = pyarrow.table({"id": pyarrow.array(numbers.values(), whole).cast(LAKE_TYPES[type_])})
+    lake, deleted = ArrowLake(now=[there]), dict[Any, Any]()
+
+    def delete(rows: Any) -> None:
+        deleted.update(rows)
+        lake.now[:] = [there.slice(2)]
+
+    repair = repair_by_key(database, lambda _keys: None, delete, lambda _line: None)
+    found = compare_entry(database, entry(lake, tmp_path, source="public.k"), repairs=lambda _wanted: repair)
+    assert found.equal, found
+    assert deleted == {(text,): {"id": number} for text, number in numbers.items()}
 
 
 def test_a_line_says_what_a_table_is_like(tmp_path: Path) -> None:

@@ -292,11 +292,13 @@ class TestOrdinaryTables:
         before = captured.count(ITEMS)
         with closing(psycopg2.connect(**captured.source)) as writer, writer.cursor() as cursor:
             cursor.execute("UPDATE shop.\"OrderItems\" SET note = 'open then' WHERE id = 7")
-            reading = Reading(table=(ITEMS.schema, ITEMS.table))
+            reading, began_ms = Reading(table=(ITEMS.schema, ITEMS.table)), time.time_ns() // 1_000_000
             captured.read_again(reading)
             rows = captured.events(ITEMS, before)
             assert [row["id"] for row in rows] == list(range(1, 1_501))
             assert {(row["__op"], row["__lsn"], row["note"]) for row in rows} == {("r", None, "as it was")}
+            # After a first load, the job tells by it what was sent before.
+            assert min(row["__source_ts_ms"] for row in rows) >= began_ms
             writer.commit()
         captured.wait(ITEMS, before + 1_501)
         # The job relies on this: it follows the row that the snapshot read, regardless of its position.

@@ -1,6 +1,7 @@
 """Tables that the job or the source connector fails at, without the services."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -10,11 +11,13 @@ import pytest
 
 from contract.table_states import FAILING, LOADING
 from db.connecting import LoadError
-from local.errors import FailingTablesError
+from local.errors import FailingTablesError, PlatformError
 from local.look.lake import Lake, LakeError
 from local.platform.arriving import ENOUGH_S, PATIENCE_S, Arriving
 from local.platform.connectors import Connectors, SetAside
 from local.platform.job import TableState
+from local.platform.platform import Platform
+from local.platform.record import PlatformOptions
 from local.problem import failing
 from local.sink.settings import HELD, Held, write_held
 from plugins.source.captured import INCLUDED_TABLES, shown
@@ -180,6 +183,39 @@ def test_a_file_that_is_corrupt_leaves_no_table_out(tmp_path: Path) -> None:
     for content in ("{", "[]", "null"):
         path.write_text(content)
         assert "public.city" in captured(connectors(tmp_path, "pagila"))
+
+
+@pytest.mark.parametrize(
+    ("running", "there", "aside", "starts"),
+    [
+        pytest.param([FIRST, SECOND], False, [], True, id="captured"),
+        pytest.param([FIRST], False, [], False, id="added since"),
+        pytest.param([], False, [], False, id="no connector yet"),
+        pytest.param([FIRST], True, [], True, id="loaded before"),
+        pytest.param([FIRST], False, [SECOND], True, id="set aside, which a comparison repairs"),
+    ],
+)
+def test_the_job_reads_no_first_rows_before_their_table_is_captured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, running: list[str], aside: list[str], *, there: bool, starts: bool
+) -> None:
+    """A supervisor starts it, too, maybe after an `up` that failed at the connector: deletes would be lost."""
+    found = services(tmp_path, "pagila")
+    found.tables = tuple(
+        replace(table, entry=table.entry.model_copy(update={"first_load": "direct"})) for table in found.tables[:2]
+    )
+    configuration = {INCLUDED_TABLES: ",".join(running)} if running else {}
+    found.connect.api = Mock(**{"configuration.return_value": configuration})
+    started = Mock()
+    monkeypatch.setattr(Lake, "exists", lambda _self: there)
+    monkeypatch.setattr("local.platform.pipeline.start_job", started)
+    monkeypatch.setattr(Platform, "_built", lambda *_: (found, moving(found)))
+    platform = Platform(tmp_path, PlatformOptions(pipeline="pagila"))
+    platform.record.write(platform.options, found.ports, frozenset({"job"}))
+    for name in aside:
+        SetAside(tmp_path / "connect" / "set-aside.json").put(name, "it fails")
+    with nullcontext() if starts else pytest.raises(PlatformError, match=rf"{SECOND} isn't captured yet: `\./lake up`"):
+        platform.revive("job")
+    assert started.called is starts
 
 
 def test_each_table_that_nothing_comes_of_has_a_line_with_its_way_out(tmp_path: Path) -> None:

@@ -326,14 +326,19 @@ def test_a_table_that_is_read_again_has_a_commit(
 
 
 def test_rows_that_the_connector_had_read_before_are_passed_over(loaded: Loaded) -> None:
-    """They have no transaction, and from an incremental snapshot no position either. Later settings change nothing."""
+    """They have no transaction, and from an incremental snapshot only a time. Later settings change nothing."""
     stale = {"v": -1, "large": "old", "__deleted": "false", "__op": "r", "__source_ts_ms": 1}
     loaded.put([{"id": 1, **stale, "__lsn": None}])
     loaded.run()
-    loaded.put([{"id": 2, **stale, "__lsn": 100}])
+    loaded.put([{"id": 2, **stale, "__lsn": 100}, {"id": 3, **stale, "__lsn": None}])
     loaded.extra = {keys.FIRST_LOAD_SLOT: "", keys.FIRST_LOAD_PUBLICATION: ""}
     loaded.run()
-    assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
+    there = written_log.rows(loaded.parameters)
+    assert in_the_lake(loaded) == there
+    # One that was read since then is a repair.
+    loaded.put([{"id": 4, **stale, "__lsn": None, "__source_ts_ms": time.time_ns() // 1_000_000}])
+    loaded.run()
+    assert in_the_lake(loaded) == there | {4: (-1, "old")}
 
 
 def told_by(job: Ingest, said: list[str]) -> None:

@@ -18,6 +18,7 @@ from spark_jobs.options import keys
 from spark_jobs.sources.postgres import source
 from spark_jobs.table.hudi_table import HudiTable
 from stacks.handlers.preparation import wanted_tables
+from tests.conftest import EXTENSIONS_TYPE
 from tests.spark_jobs.runtime.test_session_and_plans import stored
 from tests.spark_jobs.sources.postgres.conftest import AS_READER, FIELDS, READER, Queried
 from tests.waiting import wait_until
@@ -81,6 +82,21 @@ def test_a_first_load_goes_on_where_it_was_and_brings_what_changed_meanwhile(que
         "DELETE FROM address WHERE address_id IN (11, 511)",
     )
     assert len(reports) == 3
+
+
+@pytest.mark.parametrize("key", ["address_id", "address,address_id"])
+def test_keys_of_an_extensions_type_are_read_in_parts(queried: Queried, key: str) -> None:
+    """Its operators aren't where the sessions look for them."""
+    queried.execute(
+        EXTENSIONS_TYPE,
+        "ALTER TABLE address DROP CONSTRAINT address_pkey, ADD PRIMARY KEY"
+        f" ({key}), ALTER address_id TYPE isbn USING address_id::text::isbn",
+    )
+    queried.fields, queried.extra = {**FIELDS, "address_id": "string"}, {keys.RECORD_KEY: key}
+    queried.arguments = ("--source-limit", "300")
+    assert [report.upserts for report in queried.run()] == [300, 300, 3]
+    [report] = queried.equal_after("UPDATE address SET district = 'new' WHERE address_id = '7'")
+    assert report.upserts == 1
 
 
 @pytest.mark.long

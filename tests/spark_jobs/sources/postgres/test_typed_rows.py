@@ -227,6 +227,9 @@ def test_rows_that_were_inserted_in_bulk_stay_as_they_are_next_to_an_upsert(
     found = rows(lake.select(F.struct(*names).alias("row"), F.lit(None).alias("reason")), without="__read_ms")
     assert found.pop(1) != expected.pop(1)
     assert found == expected
+    execute(database, "UPDATE typed SET words = 'again'; DELETE FROM typed WHERE id = 2")
+    [report] = queried.run()
+    assert (report.upserts, report.deletes) == (len(found), 1)
 
 
 @pytest.mark.parametrize("change", ["no such column", "another type", "not simple", "no metadata"])
