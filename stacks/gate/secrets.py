@@ -28,7 +28,7 @@ def no_secret_values(subject: Subject) -> Iterator[str]:
     for name in _assigned(subject):
         if may_be_a_secret(name, ""):
             yield f"the machine's script has {name}'s value: read it from a secret there"
-    for path, text in (*strings(request_of(subject.resource) or {}), *_files_settings(subject)):
+    for path, text in strings(request_of(subject.resource) or {}):
         if text != LATER and may_be_a_secret(path[-1], text):
             yield f"{'.'.join(path)} isn't a reference such as ${{secretsmanager:name:key}}"
 
@@ -38,14 +38,6 @@ def checksums_present(subject: Subject) -> Iterator[str]:
     for release in (request_of(subject.resource) or {}).get("releases", []):
         if not SHA256.fullmatch(release.get("sha256", "")):
             yield f"{release.get('file')} has no SHA-256: `./lake dev lock plugins` adds it; nothing deploys without"
-
-
-def _files_settings(subject: Subject) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the settings in a worker's file by name: in a ConfigMap. MSK Connect's are in the list of properties."""
-    for each in subject.objects:
-        for line in each.get("data", {}).get("worker.properties", "").splitlines():
-            name, _, value = line.partition("=")
-            yield ("worker", name), value
 
 
 def _assigned(subject: Subject) -> Iterator[str]:

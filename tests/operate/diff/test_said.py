@@ -232,7 +232,7 @@ def test_plain_text_is_not_judged(templates: Templates) -> None:
     ("type_", "path", "is_it"),
     [
         ("AWS::SNS::Topic", "KmsMasterKeyId", True),
-        ("AWS::SNS::Topic", "Tags * Value", False),
+        ("AWS::SNS::Topic", "Tags * Value", True),
         ("AWS::SNS::Topic", "DisplayName", True),
         ("AWS::IAM::User", "UserName", True),
         ("AWS::S3::Bucket", "LifecycleConfiguration Rules * Id", False),
