@@ -38,12 +38,13 @@ def alarms(app: App) -> Iterator[tuple[str, str, str]]:
         yield stack, name, "this alarm is missing: nobody would be told"
     for name in sorted(found.keys() & wanted.keys()):
         watch, alarm = wanted[name], found[name]
+        measured: Any = watch.metric(metrics)
         planned: dict[str, Any] = {
             "ComparisonOperator": "GreaterThanThreshold" if watch.least is None else "LessThanThreshold",
             "DatapointsToAlarm": watch.datapoints or watch.periods,
             "EvaluationPeriods": watch.periods,
             "Threshold": watch.threshold(settings.monitoring),
-            **watch.metric(metrics),
+            **measured,
         }
         given = {key: value for key, value in alarm.properties.items() if key not in _APART}
         for line in differing("", planned, given):

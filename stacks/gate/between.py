@@ -21,7 +21,7 @@ def data_survives(subject: Subject) -> Iterator[str]:
     if not subject.facts.settings.production:
         return
     if subject.type == EMPTIES or any(EMPTIED in written(tag) for tag in as_list(subject.get("Tags") or [])):
-        yield "lets CDK empty a bucket that stays: production keeps its data"
+        yield "lets CDK empty a bucket: production keeps its data, so take this out"
     if not _holds_data(subject):
         return
     for policy in ("DeletionPolicy", "UpdateReplacePolicy"):

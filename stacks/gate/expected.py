@@ -10,7 +10,7 @@ from typing import Any
 from contract import origin
 from plugins.workers.connect_workers import OF_SOURCES, UTF8_ONLY, resources
 from settings.aws_offers import RELEASES
-from settings.connectors import root_certificate, sink_configuration, source_configuration, topics
+from settings.connectors import ROOT_CERTIFICATE, sink_configuration, source_configuration, topics
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, TableSizes
 from settings.rules.placeholders import refused
@@ -134,10 +134,8 @@ def _without_hashes(request: Mapping[str, Any]) -> dict[str, Any]:
 
 def plugins_ours(app: App) -> Iterator[Problem]:
     """A plugin's files besides its releases must be this project's classes and AWS's certificates."""
-    settings = app.facts.settings
     files = {*resources(*OF_SOURCES, UTF8_ONLY).items(), *resources(UTF8_ONLY).items()}
-    for pipeline in settings.streamed:
-        files |= set(root_certificate(settings, pipeline).items())
+    files |= {(ROOT_CERTIFICATE, text) for text in app.facts.following["certificates"]}
     for subject in app.resources("Custom::Plugin"):
         for name, text in subject.opened["Request"].get("resources", {}).items():
             if (name, text) not in files:
