@@ -10,7 +10,7 @@ A value is one of these, or a list of them:
 - `"-> AWS::EC2::VPC | AWS::S3::Bucket"`: a reference to a resource of this app, of one of these types. A type without
   `::` is a module with handlers: of a function, or of those that CDK's framework calls for it.
 - `">= 1 <= 6"`: a number within bounds. `"~ db[.].*"`: a text that matches the expression as a whole.
-- `"text"`: any text or number that the template shows, not a function's or parameter's: nothing follows from it.
+- `"text"`: any text or number without a condition, macro or mapping: nothing follows from it.
 - `"judged"`: the same, and the other rules of this folder judge it.
 """
 

@@ -239,16 +239,12 @@ def documents(properties: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _document(value: Any) -> Mapping[str, Any]:
-    match value:
-        case {"Statement": _}:
-            return cast("Mapping[str, Any]", value)
-        case {"json": {"Statement": _} as found} if len(value) == 1:  # a normal form's
-            return found
+    found: Any = value["json"] if isinstance(value, Mapping) and set(value) == {"json"} else value  # a normal form's
     try:
-        found = json.loads(written(value))
+        found = found if isinstance(found, Mapping) else json.loads(written(found))
     except ValueError:
         found = None
-    return found if isinstance(found, dict) and "Statement" in found else _EVERYTHING
+    return found if isinstance(found, Mapping) and "Statement" in found else _EVERYTHING
 
 
 def as_text(value: Any) -> str:
