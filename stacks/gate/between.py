@@ -108,9 +108,10 @@ def logs_kept(subject: Subject) -> Iterator[str]:
 
 def tagged(subject: Subject) -> Iterator[str]:
     """Tags must include the settings': the budget finds costs by them."""
-    for key in ("Tags", "ResourceTags"):
-        tags = subject.get(key) or []
-        found = tags if isinstance(tags, Mapping) else {each.get("Key"): each.get("Value") for each in tags}
+    request = subject.opened.get("Request")
+    asked = request.get("tags") if isinstance(request, Mapping) else None
+    for key, tags in (("Tags", subject.get("Tags")), ("ResourceTags", subject.get("ResourceTags")), ("tags", asked)):
+        found = tags if isinstance(tags, Mapping) else {each.get("Key"): each.get("Value") for each in tags or []}
         for name, value in subject.facts.settings.tags.items():
             if tags and found.get(name) != value:
                 yield f"{key} has {name}={written(found.get(name))}: the budget finds costs by {name}={value}"

@@ -241,7 +241,7 @@ def documents(properties: Any) -> Iterator[Mapping[str, Any]]:
 def _document(value: Any) -> Mapping[str, Any]:
     found: Any = value["json"] if isinstance(value, Mapping) and set(value) == {"json"} else value  # a normal form's
     try:
-        found = found if isinstance(found, Mapping) else json.loads(written(found))
+        found = json.loads(written(found)) if isinstance(found, str) or is_intrinsic(found) else found
     except ValueError:
         found = None
     return found if isinstance(found, Mapping) and "Statement" in found else _EVERYTHING
