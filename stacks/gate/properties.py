@@ -108,7 +108,7 @@ def shown(path: str, value: Any) -> str:
     text = written(value)
     assigned = re.findall(r"([\w.-]+)[\"']?\s*[:=]", re.sub(r"arn:\S+", "", text))
     last = path.rpartition("/")[2]
-    secret = last == "value" or any(may_be_a_secret(name, text) for name in (last, *assigned))
+    secret = last.lower() == "value" or any(may_be_a_secret(name, text) for name in (last, *assigned))
     return "what isn't shown, since it may be a secret" if secret and isinstance(value, str) else _line(text)
 
 

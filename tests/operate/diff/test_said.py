@@ -222,10 +222,10 @@ def test_a_custom_resources_handler_is_a_key_that_is_judged_and_cant_be_another(
 def test_plain_text_is_not_judged(templates: Templates) -> None:
     alarm(templates)["AlarmDescription"] = "Another text"
     templates.resource("lake", "AWS::S3::Bucket").setdefault("DependsOn", []).append("Other")
-    templates.request("connectors", "Custom::Plugin", "Source")["releases"][0]["sha256"] = "a"
+    templates.request("connectors", "Custom::Topics")["groupTopic"] = "another"
     assert said(templates, (*VALUES, REQUESTS[0])) == []
     [line] = said(templates, REQUESTS[1:])
-    assert "sha256: an empty text → a. " in line
+    assert "groupTopic: " in line
 
 
 @pytest.mark.parametrize(
