@@ -20,7 +20,7 @@ from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, OutsideDatabase
 from stacks.base import HTTPS, POSTGRESQL, arn, closed_group, statement
 from stacks.lambda_assets import PSYCOPG2, sql_hash
-from stacks.preparation_requests import OwnCluster, preparation
+from stacks.preparation_requests import preparation
 from stacks.provider import HandlerProvider, Rights, layer_version
 
 # In stacks/handlers/.
@@ -124,13 +124,14 @@ class Preparations:
         self, pipeline: EnvironmentPipeline, provider: HandlerProvider, after: Sequence[IDependable]
     ) -> CustomResource:
         """Create the custom resource; newer code or SQL that runs in the database prepares it again."""
-        own = OwnCluster(
-            identifier=self._cluster.cluster_identifier,
+        type_, request = preparation(
+            self._environment,
+            pipeline,
+            cluster=self._cluster.cluster_identifier,
             host=self._cluster.cluster_endpoint.hostname,
-            master_secret=self._master_secret.secret_arn,
+            master=self._master_secret.secret_arn,
+            secret=self._connector_secrets[pipeline.name].secret_arn,
         )
-        secret = self._connector_secrets[pipeline.name].secret_arn
-        type_, request = preparation(self._environment, pipeline, own, secret)
         # Another id would make another resource.
         id_ = pipeline.construct_id("PreparedSource" if type_ == "PreparedPipeline" else type_)
         return provider.resource(self._stack, id_, type_, {**request, "sqlHash": sql_hash(MODULE)}, after=after)

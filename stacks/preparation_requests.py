@@ -5,7 +5,6 @@ stacks/handlers/preparation.py reads it; stacks/preparation.py adds the hash of 
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,28 +18,19 @@ from settings.pipeline import CapturedTableSettings, Pipeline
 POSTGRESQL = 5432
 
 
-@dataclass(frozen=True, kw_only=True)
-class OwnCluster:
-    """The environment's own cluster as requests name it: identifier, host, and its master's secret."""
-
-    identifier: str
-    host: str
-    master_secret: str
-
-
 def preparation(
-    environment: Environment, pipeline: EnvironmentPipeline, cluster: OwnCluster, secret: str
+    environment: Environment, pipeline: EnvironmentPipeline, *, cluster: str, host: str, master: str, secret: str
 ) -> tuple[str, Mapping[str, Any]]:
-    """Return the type of a pipeline's resource and its request; `secret` is the ARN of its role's login there."""
+    """Return the type of a pipeline's resource and its request.
+
+    Of the environment's own cluster: `cluster` is its identifier, `host` its address, `master` the ARN of its master's
+    secret, and `secret` the one of the pipeline's role.
+    """
     if pipeline.is_queried:
-        return "QueriedSource", _reading(environment, pipeline, cluster, secret)
+        return "QueriedSource", _reading(environment, pipeline, host=host, master=master, secret=secret)
     if pipeline.database is not None:
         return "OutsideSource", _outside(environment, pipeline, pipeline.database) | _captured(pipeline)
-    here = {
-        "clusterIdentifier": cluster.identifier,
-        "masterSecret": cluster.master_secret,
-        "connectorSecret": secret,
-    }
+    here = {"clusterIdentifier": cluster, "masterSecret": master, "connectorSecret": secret}
     if pipeline.captured.outbox:
         return "PreparedSource", here | _outbox(environment, pipeline)
     return "PreparedPipeline", here | _captured(pipeline)
@@ -83,17 +73,17 @@ def _outside(environment: Environment, pipeline: EnvironmentPipeline, database: 
 
 
 def _reading(
-    environment: Environment, pipeline: EnvironmentPipeline, cluster: OwnCluster, secret: str
+    environment: Environment, pipeline: EnvironmentPipeline, *, host: str, master: str, secret: str
 ) -> dict[str, object]:
     outside, tables = pipeline.database, pipeline.captured.tables
     return {
-        "host": outside.host if outside else cluster.host,
+        "host": outside.host if outside else host,
         "port": outside.port if outside else POSTGRESQL,
         "sslmode": outside.sslmode if outside else "verify-full",
         "certificate": root_certificate(environment, pipeline).get(ROOT_CERTIFICATE, ""),
         "readerSecretArn": outside.secret if outside else secret,
         # The secret of a user who may grant reading; empty if a DBA has done so.
-        "ownerSecretArn": (outside.owner_secret or "") if outside else cluster.master_secret,
+        "ownerSecretArn": (outside.owner_secret or "") if outside else master,
         "database": pipeline.database_name,
         "pipeline": pipeline.name,
         "role": pipeline.connector_role,

@@ -108,13 +108,11 @@ def logs_kept(subject: Subject) -> Iterator[str]:
 
 def tagged(subject: Subject) -> Iterator[str]:
     """Tags must include the settings': the budget finds costs by them."""
-    request = subject.opened.get("Request")
-    asked = request.get("tags") if isinstance(request, Mapping) else None
-    for key, tags in (("Tags", subject.get("Tags")), ("ResourceTags", subject.get("ResourceTags")), ("tags", asked)):
-        found = tags if isinstance(tags, Mapping) else {each.get("Key"): each.get("Value") for each in tags or []}
-        for name, value in subject.facts.settings.tags.items():
-            if tags and found.get(name) != value:
-                yield f"{key} has {name}={written(found.get(name))}: the budget finds costs by {name}={value}"
+    tags = subject.get("Tags") or []
+    found = tags if isinstance(tags, Mapping) else {each.get("Key"): each.get("Value") for each in tags}
+    for name, value in subject.facts.settings.tags.items() if tags else ():
+        if found.get(name) != value:
+            yield f"Tags has {name}={written(found.get(name))}: the budget finds costs by {name}={value}"
 
 
 def worn_once(subject: Subject) -> Iterator[str]:

@@ -15,14 +15,17 @@ from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, TableSizes
 from settings.rules.placeholders import refused
 from spark_jobs.options.submit import YarnSubmission, yarn_command
-from stacks.gate.alarms import alarms
 from stacks.gate.network import users
 from stacks.gate.properties import REFERRED, differing
 from stacks.gate.template import LATER, App, Subject, decoded
+from stacks.monitoring.metrics import Metrics
+from stacks.monitoring.watched import PERIOD_MINUTES, watched, watches
 from stacks.monitoring.watches import EVENTS
-from stacks.preparation_requests import OwnCluster, preparation
+from stacks.preparation_requests import preparation
 from stacks.vpn_script import bastion_script
 
+# Of an alarm: its texts, and whom it tells, which other rules judge.
+_APART = frozenset({"AlarmActions", "AlarmDescription", "AlarmName", "OKActions", "Tags", "TreatMissingData"})
 CONNECTORS = ("Custom::Connector", "Custom::KubernetesConnector")
 PREPARATIONS = ("Custom::OutsideSource", "Custom::PreparedPipeline", "Custom::PreparedSource", "Custom::QueriedSource")
 # CDK's script for NAT instances (ec2.NatInstanceProviderV2), and the swap of stacks/network.py.
@@ -65,6 +68,45 @@ def counted(app: App) -> Iterator[Problem]:
                 type_,
                 f"there must be {number} of this type, and there are {there[type_]}",
             )
+
+
+class _Written(Metrics):
+    """The metrics as CloudFormation has them in an alarm: CDK writes the same."""
+
+    def _metric(self, namespace: str, name: str, statistic: str, **dimensions: str) -> Any:
+        listed = [{"Name": key, "Value": value} for key, value in sorted(dimensions.items())]
+        metric = {"Dimensions": listed, "MetricName": name, "Namespace": namespace}
+        return metric | {"Period": 60 * PERIOD_MINUTES, "Statistic": statistic}
+
+    def _expression(self, label: str, expression: str, **metrics: Any) -> Any:
+        found: list[Any] = [{"Expression": expression, "Id": "expr_1", "Label": label, "ReturnData": True}]
+        for name, metric in metrics.items():
+            stat = {"Period": metric.pop("Period"), "Stat": metric.pop("Statistic")}
+            found.append({"Id": name, "MetricStat": {"Metric": metric, **stat}, "ReturnData": False})
+        return {"Metrics": found}
+
+
+def alarms(app: App) -> Iterator[Problem]:
+    """Each alarm of the settings' pipelines must be there, watch what they say, and act."""
+    settings = app.facts.settings
+    wanted = {f"{settings.prefix}-{watch.name}": watch for watch in watches(settings.monitoring, watched(settings))}
+    stack, metrics = f"{settings.prefix}-monitoring", _Written.of(settings)
+    found = {alarm.get("AlarmName"): alarm for alarm in app.resources("AWS::CloudWatch::Alarm")}
+    for name in sorted(wanted.keys() - found.keys()):
+        yield stack, name, "this alarm is missing: nobody would be told"
+    for name in sorted(found.keys() & wanted.keys()):
+        watch, alarm = wanted[name], found[name]
+        measured: Any = watch.metric(metrics)
+        planned: dict[str, Any] = {
+            "ComparisonOperator": "GreaterThanThreshold" if watch.least is None else "LessThanThreshold",
+            "DatapointsToAlarm": watch.datapoints or watch.periods,
+            "EvaluationPeriods": watch.periods,
+            "Threshold": watch.threshold(settings.monitoring),
+            **measured,
+        }
+        given = {key: value for key, value in alarm.properties.items() if key not in _APART}
+        for line in differing("", planned, given):
+            yield stack, alarm.id, line
 
 
 def topics_planned(app: App) -> Iterator[Problem]:
@@ -110,8 +152,8 @@ def _configurations(settings: Environment, pipeline: EnvironmentPipeline) -> Ite
 
 def sources_prepared(app: App) -> Iterator[Problem]:
     """Each pipeline's database must be prepared, with its tables and for its role, as the settings say."""
-    settings, cluster = app.facts.settings, OwnCluster(identifier=REFERRED, host=REFERRED, master_secret=REFERRED)
-    wanted = {each.name: preparation(settings, each, cluster, REFERRED) for each in settings.pipelines}
+    settings, later = app.facts.settings, dict.fromkeys(("cluster", "host", "master", "secret"), REFERRED)
+    wanted = {each.name: preparation(settings, each, **later) for each in settings.pipelines}
     outbox = settings.outbox.name if settings.outbox else None
     for subject in app.resources(*PREPARATIONS):
         given = subject.opened["Request"]

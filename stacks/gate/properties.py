@@ -23,17 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.gate.secrets import REFERENCE, may_be_a_secret
-from stacks.gate.template import (
-    INTRINSICS,
-    Subject,
-    as_list,
-    is_intrinsic,
-    nodes,
-    plain_text,
-    references,
-    texts,
-    written,
-)
+from stacks.gate.template import INTRINSICS, Subject, as_list, is_intrinsic, nodes, plain_text, references, written
 
 ALLOWED_FILE = "stacks/gate/allowed.toml"
 ALLOWED: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("allowed.toml").read_text(encoding="utf-8"))
@@ -84,7 +74,7 @@ def _judged(subject: Subject, type_: str, path: str, value: Any) -> Iterator[str
     allowed = _allowed(type_, path)
     if allowed is not None:
         if not any(_fits(subject, kind, value) for kind in as_list(allowed)):
-            yield f"{path} is {shown(path, _hidden_in(value))}: it must be {_shown(allowed)}"
+            yield f"{path} is {shown(path, next(_hidden(value), value))}: it must be {_shown(allowed)}"
     elif not value and any(line.startswith(f"{path}/") for line in lines(type_)):
         return
     elif value and isinstance(value, Mapping) and not is_intrinsic(value):
@@ -95,12 +85,6 @@ def _judged(subject: Subject, type_: str, path: str, value: Any) -> Iterator[str
             yield from _judged(subject, type_, f"{path}/*", inner)
     else:
         yield f"{path} isn't in {ALLOWED_FILE}: judge what it opens, then list it there, with a reason"
-
-
-def _hidden_in(value: Any) -> Any:
-    """Return the part of a value that a template doesn't show; the value itself if it shows all."""
-    parts = (each for _, each in nodes(value) if isinstance(each, str) or is_intrinsic(each))
-    return next((each for each in parts if not is_plain(each)), value)
 
 
 def shown(path: str, value: Any) -> str:
@@ -191,9 +175,15 @@ def _fits(subject: Subject, kind: Any, value: Any) -> bool:
 
 def is_plain(value: Any) -> bool:
     """Whether a template shows a value: it depends on no condition, macro, mapping or parameter."""
-    names = {key for _, each in nodes(value) if isinstance(each, Mapping) for key in each}
-    shown = {name for name in names if name == "Ref" or name.startswith("Fn::")} <= INTRINSICS
-    return shown and not any("{{resolve:" in text for text in texts(value))
+    return next(_hidden(value), None) is None
+
+
+def _hidden(value: Any) -> Iterator[Any]:
+    """Yield the parts of a value that a template doesn't show."""
+    for _, each in nodes(value):
+        names = {key for key in each if key == "Ref" or key.startswith("Fn::")} if isinstance(each, Mapping) else set()
+        if names - INTRINSICS or ((names or isinstance(each, str)) and "{{resolve:" in written(each)):
+            yield each
 
 
 def _refers(subject: Subject, types: list[str], value: Any) -> bool:

@@ -11,8 +11,6 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 REFERENCE = re.compile(r"\$\{secretsmanager:.+:[^:}]+\}", re.DOTALL)
 # CloudFormation's references that put a secret's value into a property as plain text; only one property may have one.
 RESOLVED = re.compile(r"\{\{resolve:(secretsmanager|ssm-secure):")
-# The only login that needs no secret (plugins/kafka/msk_login.py).
-IAM_LOGIN = "software.amazon.msk.auth.iam.IAMLoginModule required;"
 MASTER_PASSWORD = ("AWS::RDS::DBCluster", "MasterUserPassword")
 
 
@@ -49,4 +47,4 @@ def _assigned(subject: Subject) -> Iterator[str]:
 def may_be_a_secret(key: str, text: str) -> bool:
     """Tell whether a text under this key may be a secret's value, not a reference to a secret or its name."""
     is_name = re.search(r"(arn|id|name|prefix)$", key, re.IGNORECASE) or key.startswith("config.providers")
-    return is_secret(key) and not is_name and not REFERENCE.fullmatch(text) and text != IAM_LOGIN
+    return is_secret(key) and not is_name and not REFERENCE.fullmatch(text)

@@ -2,7 +2,7 @@
 
 Sources: Aurora user guide, "Amazon CloudWatch metrics for Amazon Aurora"; MSK developer guide, "Metrics for monitoring"
 and "Monitoring MSK Connect"; S3 user guide, "Request metrics"; the job's own ones: docs/reference/streaming-job.md.
-Needs CDK only where it makes one: the gate writes down the same metrics without it (stacks/gate/alarms.py).
+Needs CDK only where it makes one: the gate writes down the same metrics without it (stacks/gate/expected.py).
 """
 
 import re
@@ -129,11 +129,10 @@ class Metrics:
         return self._metric("AWS/RDS", metric, statistic, DBClusterIdentifier=self.database_cluster, Role="WRITER")
 
     def _metric(self, namespace: str, name: str, statistic: str, **dimensions: str) -> "cloudwatch.Metric":
-        from aws_cdk import Duration
-        from aws_cdk import aws_cloudwatch as cloudwatch
+        from aws_cdk import Duration, aws_cloudwatch
 
         period = Duration.minutes(PERIOD_MINUTES)
-        return cloudwatch.Metric(
+        return aws_cloudwatch.Metric(
             namespace=namespace, metric_name=name, statistic=statistic, period=period, dimensions_map=dimensions
         )
 
@@ -146,8 +145,7 @@ class Metrics:
         return self._expression(label, f"SUM([{', '.join(parts)}])", **parts)
 
     def _expression(self, label: str, expression: str, **metrics: "cloudwatch.IMetric") -> "cloudwatch.MathExpression":
-        from aws_cdk import Duration
-        from aws_cdk import aws_cloudwatch as cloudwatch
+        from aws_cdk import Duration, aws_cloudwatch
 
         period = Duration.minutes(PERIOD_MINUTES)
-        return cloudwatch.MathExpression(expression=expression, using_metrics=metrics, label=label, period=period)
+        return aws_cloudwatch.MathExpression(expression=expression, using_metrics=metrics, label=label, period=period)
