@@ -36,7 +36,7 @@ IMAGES = "/aws/service/ami-amazon-linux-latest/"
 _PARAMETERS = ("/cdk-bootstrap/hnb659fds/version", IMAGES, "/{prefix}/")
 # What stands for a reference in a value that is planned.
 REFERRED = "<>"
-_REFERENCE = re.compile(r"<[^<>]*>")
+_REFERENCE = re.compile(r"<[^<>\s]+>")
 _LEAST, _MOST = re.compile(r">= (\d+)"), re.compile(r"<= (\d+)")
 _MOST_SHOWN = 300
 
