@@ -7,7 +7,6 @@ database also needs a network path.
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from aws_cdk import CfnOutput, CustomResource, Duration, Stack
 from aws_cdk import aws_ec2 as ec2
@@ -17,14 +16,11 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import IDependable
 
 from contract import tags
-from contract.source import own_schema
-from settings.connectors import ROOT_CERTIFICATE, root_certificate
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, OutsideDatabase
-from settings.load import PIPELINES
-from settings.pipeline import CapturedTableSettings, Pipeline
 from stacks.base import HTTPS, POSTGRESQL, arn, closed_group, statement
 from stacks.lambda_assets import PSYCOPG2, sql_hash
+from stacks.preparation_requests import preparation
 from stacks.provider import HandlerProvider, Rights, layer_version
 
 # In stacks/handlers/.
@@ -35,48 +31,6 @@ _TIMEOUT = Duration.minutes(14)
 _PATIENCE = Duration.minutes(10)
 _MEMORY_MB = 1024
 Cluster = rds.DatabaseCluster | rds.DatabaseClusterFromSnapshot
-
-
-def table_requests(captured: Pipeline, folder: Path = PIPELINES) -> list[dict[str, object]]:
-    """Describe a pipeline's tables for the handler; `folder` has their Avro schemas.
-
-    If columns are excluded, the others are published and granted by name. So a new column in the schema must make a
-    deployment call the handler again.
-    """
-    return [
-        table_request(table)
-        | ({"schemaHash": _sha256((folder / captured.schema_file(table)).read_bytes())} if table.leave_out else {})
-        for table in captured.tables
-        if table.query is None
-    ]
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def table_request(table: CapturedTableSettings) -> dict[str, object]:
-    return {
-        "schema": table.schema_name,
-        "name": table.table_name,
-        "key": list(table.key),
-        "leaveOut": list(table.leave_out),
-        "hash": list(table.hash),
-        **({"byXmin": True} if table.is_queried and table.detect != "hash" else {}),
-    }
-
-
-def captured_objects(pipeline: EnvironmentPipeline) -> dict[str, object]:
-    source = pipeline.captured.source
-    return {
-        "database": pipeline.database_name,
-        "pipeline": pipeline.name,
-        "schema": own_schema(pipeline.name),
-        "publication": source.publication,
-        "slot": source.slot,
-        "role": pipeline.connector_role,
-        "tables": table_requests(pipeline.captured),
-    }
 
 
 def read_secrets(*arns: str) -> iam.PolicyStatement:
@@ -94,7 +48,8 @@ class Egress:
     @property
     def id(self) -> str:
         """The rule's id, from its content, since two rules with the same content can't coexist."""
-        return f"ConnectorsToOutside{_sha256(f'{self.cidr or self.security_group}:{self.port}'.encode())[:8]}"
+        content = f"{self.cidr or self.security_group}:{self.port}"
+        return f"ConnectorsToOutside{hashlib.sha256(content.encode()).hexdigest()[:8]}"
 
 
 def _egress(database: OutsideDatabase) -> list[Egress]:
@@ -167,10 +122,20 @@ class Preparations:
         )
 
     def _resource(
-        self, id_: str, type_: str, provider: HandlerProvider, request: dict[str, object], after: Sequence[IDependable]
+        self, pipeline: EnvironmentPipeline, provider: HandlerProvider, after: Sequence[IDependable]
     ) -> CustomResource:
         """Create the custom resource; newer code or SQL that runs in the database prepares it again."""
-        return provider.resource(self._stack, id_, type_, request | {"sqlHash": sql_hash(MODULE)}, after=after)
+        type_, request = preparation(
+            self._environment,
+            pipeline,
+            cluster=self._cluster.cluster_identifier,
+            host=self._cluster.cluster_endpoint.hostname,
+            master=self._master_secret.secret_arn,
+            secret=self._connector_secrets[pipeline.name].secret_arn,
+        )
+        # Another id would make another resource.
+        id_ = pipeline.construct_id("PreparedSource" if type_ == "PreparedPipeline" else type_)
+        return provider.resource(self._stack, id_, type_, {**request, "sqlHash": sql_hash(MODULE)}, after=after)
 
     def _access_to_own(self) -> ec2.SecurityGroup:
         group = closed_group(self._stack, "PreparationAccess", self._vpc, "Source preparation")
@@ -200,24 +165,7 @@ class Preparations:
         reason = "The preparation connects as the master, and gives the connector its password."
         provider = self._provider(f"{what}Preparation", self._access, {reason: self._rights_on_own(pipelines)})
         for pipeline in pipelines:
-            request = {
-                "clusterIdentifier": self._cluster.cluster_identifier,
-                "masterSecret": self._master_secret.secret_arn,
-                "connectorSecret": self._connector_secrets[pipeline.name].secret_arn,
-                **(self._outbox_request(pipeline) if pipeline.captured.outbox else captured_objects(pipeline)),
-            }
-            id_ = pipeline.construct_id("PreparedSource")
-            self.own[pipeline.name] = self._resource(id_, f"Prepared{what}", provider, request, before)
-
-    def _outbox_request(self, pipeline: EnvironmentPipeline) -> dict[str, object]:
-        settings = self._environment.database
-        return {
-            "database": settings.name,
-            "slot": pipeline.captured.source.slot,
-            "sampleData": settings.sample_data,
-            "sampleScale": settings.sample_scale,
-            "setMasterPassword": settings.restore is not None,
-        }
+            self.own[pipeline.name] = self._resource(pipeline, provider, before)
 
     def _rights_on_own(self, pipelines: Sequence[EnvironmentPipeline]) -> list[iam.PolicyStatement]:
         connectors = [self._connector_secrets[pipeline.name].secret_arn for pipeline in pipelines]
@@ -245,17 +193,7 @@ class Preparations:
             ],
         }
         provider = self._provider(pipeline.construct_id("OutsidePreparation"), access, rights)
-        request: dict[str, object] = {
-            "host": database.host,
-            "port": database.port,
-            "sslmode": database.sslmode,
-            "certificate": database.authority or "",
-            "connectorSecretArn": database.secret,
-            "ownerSecretArn": database.owner_secret or "",
-            "record": record,
-        }
-        id_ = pipeline.construct_id("OutsideSource")
-        return self._resource(id_, "OutsideSource", provider, request | captured_objects(pipeline), [access])
+        return self._resource(pipeline, provider, [access])
 
     def _let_read(self, pipeline: EnvironmentPipeline) -> CustomResource:
         """Let a pipeline's role read, or check that it may, before the job does; the loader may make what is read."""
@@ -266,20 +204,5 @@ class Preparations:
         owner = (outside.owner_secret or "") if outside else self._master_secret.secret_arn
         rights = {"It logs in to this pipeline's database, and lets its role read.": [read_secrets(reader, owner)]}
         provider = self._provider(pipeline.construct_id("ReadingPreparation"), access, rights)
-        tables = pipeline.captured.tables
-        request: dict[str, object] = {
-            "host": outside.host if outside else self._cluster.cluster_endpoint.hostname,
-            "port": outside.port if outside else POSTGRESQL,
-            "sslmode": outside.sslmode if outside else "verify-full",
-            "certificate": root_certificate(self._environment, pipeline).get(ROOT_CERTIFICATE, ""),
-            "readerSecretArn": reader,
-            "ownerSecretArn": owner,
-            "database": pipeline.database_name,
-            "pipeline": pipeline.name,
-            "role": pipeline.connector_role,
-            "tables": table_requests(pipeline.captured),
-            "queries": {table.name: table.query for table in tables if table.query is not None},
-            "seesWriters": any(table.column for table in tables),
-        }
         before = [access] if outside else [access, self._cluster, *self.own.values()]
-        return self._resource(pipeline.construct_id("QueriedSource"), "QueriedSource", provider, request, before)
+        return self._resource(pipeline, provider, before)

@@ -1,9 +1,7 @@
 """The VPN bastion: people's way into the private subnets, by L2TP over IPsec or by Session Manager."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from ipaddress import IPv4Network
-from pathlib import Path
 
 from aws_cdk import Annotations, CfnOutput, Duration, RemovalPolicy, Stack, Tags
 from aws_cdk import aws_ec2 as ec2
@@ -17,11 +15,8 @@ from settings.environment import Environment
 from stacks.base import EnvironmentStack, acknowledge, allow, arn, closed_group, of_service, serve_sessions, statement
 from stacks.network import NetworkStack
 from stacks.provider import handler_function, role_of
+from stacks.vpn_script import NOBODY, bastion_script
 
-USER_DATA = Path(__file__).with_name("userdata") / "softether.sh"
-HUB = "lake"
-# A parameter can't be empty.
-NOBODY = "-"
 # IKE, and IPsec wrapped in UDP: an Elastic IP is a NAT, so bare ESP never arrives.
 IPSEC_PORTS = (500, 4500)
 MANAGEMENT_PORT = 443
@@ -136,22 +131,8 @@ class VpnStack(EnvironmentStack):
                 "cdc-lake:softether-checksum",
                 f"{release.file} has no checksum and the bastion would refuse it: run `./lake dev lock plugins`",
             )
-        network = IPv4Network(self._environment.network.cidr)
-        script = fill(
-            USER_DATA.read_text(encoding="utf-8"),
-            {
-                "RELEASE_URL": release.url,
-                "RELEASE_SHA256": release.sha256 or "",
-                "PRE_SHARED_KEY_SECRET": self._pre_shared_key.secret_arn,
-                "USERS_PARAMETER": self._environment.vpn_users_parameter,
-                "USER_SECRET_PREFIX": self._environment.vpn_secret(""),
-                "HUB": HUB,
-                "VPC_NETWORK": f"{network.network_address}/{network.netmask}",
-                "STACK": self.stack_name,
-                "RESOURCE": self._instance.instance.logical_id,
-                "REGION": self.region,
-            },
-        )
+        key, resource = self._pre_shared_key.secret_arn, self._instance.instance.logical_id
+        script = bastion_script(self._environment, pre_shared_key=key, resource=resource)
         # CDK writes the first line itself.
         self._instance.user_data.add_commands(script.removeprefix("#!/bin/bash\n"))
 
@@ -215,8 +196,3 @@ def _rotate(scope: Construct, secrets: Sequence[secretsmanager.Secret], days: in
         )
         # Secrets Manager tests the function when the schedule is created.
         schedule.node.add_dependency(permission, role_of(function))
-
-
-def fill(script: str, values: Mapping[str, str]) -> str:
-    """Replace the script's `@NAME@` by values. Raises KeyError for a name without a value."""
-    return re.sub(r"@([A-Z0-9_]+)@", lambda match: values[match.group(1)], script)

@@ -10,7 +10,7 @@ from operate.diff.normal_form import Templates, from_to, name_of
 from operate.diff.requests import in_words
 from stacks.gate.data import DATA, POLICIES
 from stacks.gate.properties import is_plain
-from stacks.gate.template import is_intrinsic
+from stacks.gate.template import DOCUMENTS, is_intrinsic
 
 SECTIONS: Mapping[Effect, str] = {
     "refused": "Refused by CloudFormation",
@@ -23,7 +23,7 @@ SECTIONS: Mapping[Effect, str] = {
 SHOWN, CARRIED = 3, "what it refers to changes"
 IMAGE = "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>"
 # Told as rights (rights.py).
-_DOCUMENTS = frozenset({"AssumeRolePolicyDocument", "KeyPolicy", "Policies", "PolicyDocument", "ResourcePolicy"})
+_DOCUMENTS = DOCUMENTS | {"Policies"}
 # Of security groups, told as who reaches whom (network.py).
 _GROUP = "AWS::EC2::SecurityGroup"
 _RULES = frozenset(

@@ -8,6 +8,7 @@ from operate.review.material import Material, unknown_shown
 from operate.review.roles import Rights
 from operate.review.rows import Cell, Section, Table, siblings
 from operate.review.words import in_words
+from stacks.gate.properties import called
 from stacks.gate.template import Subject, plain_text, written
 
 # Every function may do this, so it characterizes none.
@@ -48,12 +49,9 @@ def _row(material: Material, kind: str, subjects: list[Subject], rights: Rights)
     )
 
 
-def _functions(subject: Subject) -> Iterator[Subject]:
-    """Find the functions that do the work: those that the framework's function calls, or the named one itself."""
-    if entry := subject.referred(subject.get("ServiceToken")):
-        names = [f"Environment.Variables.USER_{name}_FUNCTION_ARN" for name in ("ON_EVENT", "IS_COMPLETE")]
-        called = [found for name in names if (found := entry.referred(entry.get(name)))]
-        yield from called or [entry]
+def _functions(subject: Subject) -> list[Subject]:
+    entry = subject.referred(subject.get("ServiceToken"))
+    return called(entry) if entry else []
 
 
 def _about(material: Material, function: Subject) -> str:

@@ -1,5 +1,6 @@
 """All findings on an environment's templates: cdk-nag, CDK, cfn-lint and the rules of stacks/gate."""
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from settings.environment import Environment
 from settings.rules.placeholders import placeholders
 from stacks.gate import review
 from stacks.gate.facts import Facts
-from stacks.gate.template import App, Finding, Level
+from stacks.gate.template import App, Finding, Level, texts
 
 if TYPE_CHECKING:
     from cfnlint.runner import Runner
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 # templates stay the same when AWS adds one.
 IGNORED_LINTS = ["W3005", "W3010"]
 PLACEHOLDER = "placeholder"
+_ASSET = re.compile(r"\b[0-9a-f]{64}[.]\w+")
 
 
 def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
@@ -39,9 +41,21 @@ def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
     for stack in synthesis.templates:
         found += _cfn_lint(linter, synthesis, stack)
     found += review(synthesis.templates, Facts(settings=environment), synthesis.accepted, synthesis.protected)
+    found += _assets(synthesis)
     found += _budget(synthesis.app(environment))
     found += _placeholders(environment)
     return sorted(found, key=lambda finding: (finding.level, finding.stack, finding.rule, finding.resource))
+
+
+def _assets(synthesis: Synthesis) -> Iterator[Finding]:
+    """What a template names by its hash must be what this synthesis has made: a comparison leaves hashes out."""
+    made = {name for path in synthesis.folder.glob("*.assets.json") for name in _ASSET.findall(path.read_text("utf-8"))}
+    for stack, template in synthesis.templates.items():
+        for resource, each in template["Resources"].items():
+            named = {name for text in texts(each.get("Properties", {})) for name in _ASSET.findall(text)}
+            for name in sorted(named - made):
+                message = f"{name} isn't an asset of this synthesis: name one by its files"
+                yield Finding(rule="own-code", level="error", stack=stack, resource=resource, message=message)
 
 
 def _budget(app: App) -> Iterator[Finding]:

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from operate.review.material import Material
 from operate.review.rows import Section, Table, count, grouped, several
+from stacks.gate.data import EMPTIES
 from stacks.gate.network import users
 from stacks.gate.template import Subject
 
-AUTO_DELETE = "Custom::S3AutoDeleteObjects"
 KEPT, DELETED, SNAPSHOT = "kept", "deleted", "deleted, with a last snapshot"
 _POLICIES = {"Retain": KEPT, "RetainExceptOnCreate": KEPT, "Snapshot": SNAPSHOT, "Delete": DELETED}
 # What a resource is, how it is encrypted, how long its data stays, and its backup.
@@ -55,9 +55,9 @@ def fates(subject: Subject) -> tuple[str, str]:
     # CloudFormation's default for a cluster is a snapshot.
     unsaid = SNAPSHOT if subject.type == "AWS::RDS::DBCluster" else DELETED
     on_delete = _POLICIES.get(str(subject.resource.get("DeletionPolicy")), unsaid)
-    if subject.type == "AWS::S3::Bucket" and on_delete == DELETED:
+    if subject.type == "AWS::S3::Bucket" and (on_delete == DELETED or users(subject, EMPTIES)):
         left = "deleted if it is empty, else the deletion fails"
-        on_delete = "deleted, emptied before" if users(subject, AUTO_DELETE) else left
+        on_delete = f"{on_delete}, emptied before" if users(subject, EMPTIES) else left
     return on_delete, _POLICIES.get(str(subject.resource.get("UpdateReplacePolicy")), DELETED)
 
 

@@ -29,6 +29,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("own-code", trust.applications_of_amazon),
     ("own-code", between.images_of_amazon),
     ("own-code", between.worn_once),
+    ("tags", between.tagged),
     ("no-open-ports", reach.no_open_ports),
     ("no-open-ports", reach.out_as_set),
     ("private-network", reach.private_stays_private),
@@ -66,9 +67,8 @@ def review(
     )
     found = []
     for stack, template in templates.items():
-        found += [
-            _finding("known-properties", stack, section, message) for section, message in template_sections(template)
-        ]
+        sections = template_sections(template, facts.settings.prefix)
+        found += [_finding("known-properties", stack, section, message) for section, message in sections]
     for subject in app.subjects:
         found += [_finding(name, subject.stack, subject.id, line) for name, rule in rules for line in rule(subject)]
     found += [_finding("as-set", *problem) for rule in EXPECTED for problem in rule(app)]

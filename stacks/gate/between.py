@@ -1,16 +1,15 @@
 """Rules for what one property can't say: relations between resources, and what outlives its stack."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from settings.connectors import sink_settings
 from settings.environment import Environment
 from settings.rules import production
-from stacks.gate.data import DATA, POLICIES
+from stacks.gate.data import DATA, EMPTIED, EMPTIES, POLICIES
 from stacks.gate.network import users
+from stacks.gate.properties import IMAGES
 from stacks.gate.template import Subject, as_list, plain_text, written
 
-# The only images: those that AWS publishes for Amazon Linux.
-_IMAGES = "/aws/service/ami-amazon-linux-latest/"
 _PLAIN = {"Bool": {"aws:SecureTransport": "false"}}
 _DENIED = {"Effect": "Deny", "Action": "s3:*", "Principal": {"AWS": "*"}, "Condition": _PLAIN}
 # Old versions of what queries answered: copies of the tables' rows.
@@ -18,8 +17,12 @@ _RESULTS_DAYS = 1
 
 
 def data_survives(subject: Subject) -> Iterator[str]:
-    """In production, data must outlive its stack and its replacement."""
-    if not subject.facts.settings.production or not _holds_data(subject):
+    """In production, data must outlive its stack and its replacement, and nothing may empty a bucket."""
+    if not subject.facts.settings.production:
+        return
+    if subject.type == EMPTIES or any(EMPTIED in written(tag) for tag in as_list(subject.get("Tags") or [])):
+        yield "lets CDK empty a bucket: production keeps its data, so take this out"
+    if not _holds_data(subject):
         return
     for policy in ("DeletionPolicy", "UpdateReplacePolicy"):
         if subject.resource.get(policy) not in POLICIES[1:]:
@@ -103,6 +106,15 @@ def logs_kept(subject: Subject) -> Iterator[str]:
         yield f"keeps its events for {days} days: production needs {production.LOG_DAYS} or more"
 
 
+def tagged(subject: Subject) -> Iterator[str]:
+    """Tags must include the settings': the budget finds costs by them."""
+    tags = subject.get("Tags") or []
+    found = tags if isinstance(tags, Mapping) else {each.get("Key"): each.get("Value") for each in tags}
+    for name, value in subject.facts.settings.tags.items() if tags else ():
+        if found.get(name) != value:
+            yield f"Tags has {name}={written(found.get(name))}: the budget finds costs by {name}={value}"
+
+
 def worn_once(subject: Subject) -> Iterator[str]:
     """Each function must have a role of its own: with another's it would have that one's rights."""
     role = subject.referred(subject.get("Role")) if subject.type == "AWS::Lambda::Function" else None
@@ -115,5 +127,5 @@ def images_of_amazon(subject: Subject) -> Iterator[str]:
     """Instances must run the newest Amazon Linux, by AWS's own parameter."""
     parameters, image = subject.app.templates[subject.stack].get("Parameters", {}), subject.get("ImageId")
     default = written(parameters.get(image.get("Ref"), {}).get("Default") if isinstance(image, dict) else image)
-    if subject.type == "AWS::EC2::Instance" and not default.startswith(_IMAGES):
-        yield f"runs the image {default}: it must be one of AWS's, by a parameter under {_IMAGES}"
+    if subject.type == "AWS::EC2::Instance" and not default.startswith(IMAGES):
+        yield f"runs the image {default}: it must be one of AWS's, by a parameter under {IMAGES}"

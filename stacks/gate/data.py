@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 # What becomes of a resource, the most destructive first, which is CloudFormation's default.
 POLICIES = ("Delete", "Snapshot", "RetainExceptOnCreate", "Retain")
+# CDK's custom resource: once it goes, it empties its bucket if that has the tag, whatever becomes of the bucket.
+EMPTIES, EMPTIED = "Custom::S3AutoDeleteObjects", "aws-cdk:auto-delete-objects"
 
 
 class Data(NamedTuple):
@@ -33,4 +35,5 @@ DATA: Mapping[str, Data] = {
     "AWS::S3::Bucket": Data("every object in it, with all versions", for_good=True, kept=True),
     "AWS::SecretsManager::Secret": Data("its value: what uses it must get the new one"),
     "Custom::PreparedSource": Data("the connector's slot: changes until there is another are missed"),
+    EMPTIES: Data(f"every object in its bucket, with all versions, if that is tagged {EMPTIED}", for_good=True),
 }

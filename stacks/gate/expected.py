@@ -5,27 +5,29 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from contract import origin
 from plugins.workers.connect_workers import OF_SOURCES, UTF8_ONLY, resources
 from settings.aws_offers import RELEASES
-from settings.connectors import root_certificate, sink_configuration, source_configuration, topics
+from settings.connectors import ROOT_CERTIFICATE, sink_configuration, source_configuration, topics
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, TableSizes
 from settings.rules.placeholders import refused
 from spark_jobs.options.submit import YarnSubmission, yarn_command
 from stacks.gate.network import users
-from stacks.gate.properties import shown
-from stacks.gate.secrets import REFERENCE
-from stacks.gate.template import App, Subject, decoded
-from stacks.monitoring.watched import watched, watches
+from stacks.gate.properties import REFERRED, differing
+from stacks.gate.template import LATER, App, Subject, decoded
+from stacks.monitoring.metrics import Metrics
+from stacks.monitoring.watched import PERIOD_MINUTES, watched, watches
 from stacks.monitoring.watches import EVENTS
+from stacks.preparation_requests import preparation
+from stacks.vpn_script import bastion_script
 
+# Of an alarm: its texts, and whom it tells, which other rules judge.
+_APART = frozenset({"AlarmActions", "AlarmDescription", "AlarmName", "OKActions", "Tags", "TreatMissingData"})
 CONNECTORS = ("Custom::Connector", "Custom::KubernetesConnector")
-_REFERENCE = "<>"
-_SERVER = Path(__file__).resolve().parents[1] / "userdata" / "softether.sh"
+PREPARATIONS = ("Custom::OutsideSource", "Custom::PreparedPipeline", "Custom::PreparedSource", "Custom::QueriedSource")
 # CDK's script for NAT instances (ec2.NatInstanceProviderV2), and the swap of stacks/network.py.
 _NAT = """#!/bin/bash
 dd if=/dev/zero of=/swapfile bs=1M count=1024
@@ -41,7 +43,6 @@ sudo /sbin/iptables -t nat -A POSTROUTING -o $(route | awk '/^default/{print $NF
 sudo /sbin/iptables -F FORWARD
 sudo service iptables save"""
 _BUCKET = re.compile(r"s3a?://([^/,\s]+)")
-_REFERENCES = re.compile(r"<[^<>]*>")
 Problem = tuple[str, str, str]
 
 
@@ -69,24 +70,43 @@ def counted(app: App) -> Iterator[Problem]:
             )
 
 
+class _Written(Metrics):
+    """The metrics as CloudFormation has them in an alarm: CDK writes the same."""
+
+    def _metric(self, namespace: str, name: str, statistic: str, **dimensions: str) -> Any:
+        listed = [{"Name": key, "Value": value} for key, value in sorted(dimensions.items())]
+        metric = {"Dimensions": listed, "MetricName": name, "Namespace": namespace}
+        return metric | {"Period": 60 * PERIOD_MINUTES, "Statistic": statistic}
+
+    def _expression(self, label: str, expression: str, **metrics: Any) -> Any:
+        found: list[Any] = [{"Expression": expression, "Id": "expr_1", "Label": label, "ReturnData": True}]
+        for name, metric in metrics.items():
+            stat = {"Period": metric.pop("Period"), "Stat": metric.pop("Statistic")}
+            found.append({"Id": name, "MetricStat": {"Metric": metric, **stat}, "ReturnData": False})
+        return {"Metrics": found}
+
+
 def alarms(app: App) -> Iterator[Problem]:
-    """Each alarm of the settings' pipelines must be there, with their limits, and act."""
+    """Each alarm of the settings' pipelines must be there, watch what they say, and act."""
     settings = app.facts.settings
     wanted = {f"{settings.prefix}-{watch.name}": watch for watch in watches(settings.monitoring, watched(settings))}
-    stack = f"{settings.prefix}-monitoring"
+    stack, metrics = f"{settings.prefix}-monitoring", _Written.of(settings)
     found = {alarm.get("AlarmName"): alarm for alarm in app.resources("AWS::CloudWatch::Alarm")}
     for name in sorted(wanted.keys() - found.keys()):
         yield stack, name, "this alarm is missing: nobody would be told"
     for name in sorted(found.keys() & wanted.keys()):
         watch, alarm = wanted[name], found[name]
-        limit = watch.threshold(settings.monitoring)
-        if alarm.get("Threshold") != limit:
-            yield stack, alarm.id, f"alarms at {alarm.get('Threshold')}: the settings say {limit}"
-        compared = "GreaterThanThreshold" if watch.least is None else "LessThanThreshold"
-        if alarm.get("ComparisonOperator") != compared:
-            yield stack, alarm.id, f"ComparisonOperator must be {compared}"
-        if alarm.get("EvaluationPeriods") != watch.periods:
-            yield stack, alarm.id, f"EvaluationPeriods must be {watch.periods}"
+        measured: Any = watch.metric(metrics)
+        planned: dict[str, Any] = {
+            "ComparisonOperator": "GreaterThanThreshold" if watch.least is None else "LessThanThreshold",
+            "DatapointsToAlarm": watch.datapoints or watch.periods,
+            "EvaluationPeriods": watch.periods,
+            "Threshold": watch.threshold(settings.monitoring),
+            **measured,
+        }
+        given = {key: value for key, value in alarm.properties.items() if key not in _APART}
+        for line in differing("", planned, given):
+            yield stack, alarm.id, line
 
 
 def topics_planned(app: App) -> Iterator[Problem]:
@@ -105,7 +125,7 @@ def topics_planned(app: App) -> Iterator[Problem]:
 
 def _topic(request: Mapping[str, Any]) -> str:
     """Write a topic as text, its generation left out: CloudFormation fills it in."""
-    name = re.sub(r"<[^>]*>|@generation@", _REFERENCE, request["name"])
+    name = re.sub(r"<[^>]*>|@generation@", REFERRED, request["name"])
     return json.dumps({**request, "name": name}, sort_keys=True)
 
 
@@ -119,32 +139,45 @@ def connectors_configured(app: App) -> Iterator[Problem]:
         if planned is None:
             yield subject.stack, subject.id, f"{request.get('connectorName')} isn't a connector of the settings"
             continue
-        for key in sorted(planned.keys() | given.keys()):
-            if not _is_planned(planned.get(key), given.get(key)):
-                found = shown(key, str(given.get(key)))
-                message = f"connectorConfiguration/{key} is {found}: the settings make {planned.get(key)}"
-                yield subject.stack, subject.id, message
+        for line in differing("connectorConfiguration/", planned, given):
+            yield subject.stack, subject.id, line
 
 
 def _configurations(settings: Environment, pipeline: EnvironmentPipeline) -> Iterator[tuple[str, Mapping[str, str]]]:
-    prefix, salt = f"{settings.prefix}-{pipeline.name}", _REFERENCE if pipeline.hashes else None
-    source = source_configuration(settings, pipeline, password=_REFERENCE, hostname=_REFERENCE, salt=salt)
+    prefix, salt = f"{settings.prefix}-{pipeline.name}", REFERRED if pipeline.hashes else None
+    source = source_configuration(settings, pipeline, password=REFERRED, hostname=REFERRED, salt=salt)
     yield f"{prefix}-source", source
     yield f"{prefix}-sink", sink_configuration(settings, pipeline)
 
 
-def _is_planned(planned: str | None, given: str | None) -> bool:
-    if planned == _REFERENCE and given is not None:
-        return bool(REFERENCE.fullmatch(given) or _REFERENCES.fullmatch(given))
-    return planned == given
+def sources_prepared(app: App) -> Iterator[Problem]:
+    """Each pipeline's database must be prepared, with its tables and for its role, as the settings say."""
+    settings, later = app.facts.settings, dict.fromkeys(("cluster", "host", "master", "secret"), REFERRED)
+    wanted = {each.name: preparation(settings, each, **later) for each in settings.pipelines}
+    outbox = settings.outbox.name if settings.outbox else None
+    for subject in app.resources(*PREPARATIONS):
+        given = subject.opened["Request"]
+        type_, planned = wanted.pop(str(given.get("pipeline", outbox)), ("", {}))
+        if subject.type != f"Custom::{type_}":
+            yield subject.stack, subject.id, f"Request/pipeline is {given.get('pipeline')}: no pipeline is prepared so"
+            continue
+        for line in differing("Request/", *(_without_hashes(request) for request in (planned, given))):
+            yield subject.stack, subject.id, line
+    for name in wanted:
+        yield f"{settings.prefix}-database", name, "nothing prepares this pipeline's database"
+
+
+def _without_hashes(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out the hashes of code and schemas, which only make a preparation run again."""
+    tables = [{key: table[key] for key in table if key != "schemaHash"} for table in request.get("tables", [])]
+    found = {key: value for key, value in request.items() if key != "sqlHash"}
+    return found | {"tables": tables} if "tables" in found else found
 
 
 def plugins_ours(app: App) -> Iterator[Problem]:
     """A plugin's files besides its releases must be this project's classes and AWS's certificates."""
-    settings = app.facts.settings
     files = {*resources(*OF_SOURCES, UTF8_ONLY).items(), *resources(UTF8_ONLY).items()}
-    for pipeline in settings.streamed:
-        files |= set(root_certificate(settings, pipeline).items())
+    files |= {(ROOT_CERTIFICATE, text) for text in app.facts.following["certificates"]}
     for subject in app.resources("Custom::Plugin"):
         for name, text in subject.opened["Request"].get("resources", {}).items():
             if (name, text) not in files:
@@ -161,7 +194,7 @@ def steps_ours(app: App) -> Iterator[Problem]:
     for subject in app.resources("Custom::EmrStep"):
         request = subject.opened["Request"]
         for step in (request, *request.get("further", [])):
-            words = [file.sub(_REFERENCE, word) for word in step["arguments"]]
+            words = [file.sub(REFERRED, word) for word in step["arguments"]]
             if not any(tuple(words[: len(command)]) == command for command in commands):
                 yield subject.stack, subject.id, f"{step['name']}: its command isn't the job's, as the settings make it"
             for bucket in sorted(set(_BUCKET.findall(" ".join(step["arguments"]))) - ours):
@@ -175,26 +208,24 @@ def _commands(settings: Environment) -> Iterator[tuple[str, ...]]:
     sizes += [pipeline.sizes(table) for pipeline in settings.pipelines for table in pipeline.captured.tables]
     for each in sizes:
         submission = YarnSubmission(
-            application=_REFERENCE,
-            archive=_REFERENCE,
-            log_settings=_REFERENCE,
+            application=REFERRED,
+            archive=REFERRED,
+            log_settings=REFERRED,
             driver_memory=each.driver_memory or processing.driver_memory,
             executor_memory=each.executor_memory or processing.executor_memory,
             executors=each.executors or processing.executors,
             python=RELEASES[processing.release].python,
         )
         yield tuple(yarn_command(submission, []))
-        yield tuple(yarn_command(replace(submission, jars=(*submission.jars, _REFERENCE)), []))
+        yield tuple(yarn_command(replace(submission, jars=(*submission.jars, REFERRED)), []))
 
 
 def scripts_ours(app: App) -> Iterator[Problem]:
     """A machine's script must be the VPN server's, filled in, or CDK's for a NAT instance."""
-    server = [re.sub(r"@[A-Z_0-9]+@", "[^']*", re.escape(line)) for line in _SERVER.read_text("utf-8").splitlines()]
-    known = re.compile("|".join([*server, *map(re.escape, _NAT.splitlines())]))
     for subject in app.resources("AWS::EC2::Instance"):
-        for line in (decoded(subject.get("UserData")) or "?").splitlines():
-            if not known.fullmatch(line):
-                yield subject.stack, subject.id, f"UserData: {shown('line', line)} isn't in our scripts"
+        ours = bastion_script(app.facts.settings, pre_shared_key=LATER, resource=subject.id)
+        if (decoded(subject.get("UserData")) or "?") not in (ours, _NAT):
+            yield subject.stack, subject.id, "UserData is none of our scripts, as the settings fill them in"
 
 
 def told(app: App) -> Iterator[Problem]:
@@ -238,6 +269,7 @@ EXPECTED = (
     alarms,
     topics_planned,
     connectors_configured,
+    sources_prepared,
     plugins_ours,
     steps_ours,
     scripts_ours,

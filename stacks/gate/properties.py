@@ -7,9 +7,10 @@ A value is one of these, or a list of them:
 
 - `true`, `443`, `"TLS"`: this value. `{prefix}` and the like in a text are the settings' (settings/environment.py).
 - `"= streaming.brokers"`: the setting's value, or one of a list's; also what follows from settings (facts.py here).
-- `"-> AWS::EC2::VPC | AWS::S3::Bucket"`: a reference to a resource of this app, of one of these types.
+- `"-> AWS::EC2::VPC | AWS::S3::Bucket"`: a reference to a resource of this app, of one of these types. A type without
+  `::` is a module with handlers: of a function, or of those that CDK's framework calls for it.
 - `">= 1 <= 6"`: a number within bounds. `"~ db[.].*"`: a text that matches the expression as a whole.
-- `"text"`: any text or number without a condition or macro: nothing follows from it.
+- `"text"`: any text or number without a condition, macro or mapping: nothing follows from it.
 - `"judged"`: the same, and the other rules of this folder judge it.
 """
 
@@ -21,16 +22,23 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from stacks.gate.secrets import may_be_a_secret
+from stacks.gate.secrets import REFERENCE, may_be_a_secret
 from stacks.gate.template import INTRINSICS, Subject, as_list, is_intrinsic, nodes, plain_text, references, written
 
 ALLOWED_FILE = "stacks/gate/allowed.toml"
 ALLOWED: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("allowed.toml").read_text(encoding="utf-8"))
-# Of each type: tags only name things, but for those that other rules read.
-_EVERYWHERE = {"Tags": "text"}
+# Of each type: costs, rights and what empties a bucket go by tags.
+_EVERYWHERE = {"Tags": "judged"}
 # Macros that CloudFormation may apply: only AWS's own for nested applications.
 TRANSFORMS = frozenset({"AWS::Serverless-2016-10-31"})
+# Parameters that a deployment looks up: CDK's own, AWS's images, and those that this app writes.
+IMAGES = "/aws/service/ami-amazon-linux-latest/"
+_PARAMETERS = ("/cdk-bootstrap/hnb659fds/version", IMAGES, "/{prefix}/")
+# What stands for a reference in a value that is planned.
+REFERRED = "<>"
+_REFERENCE = re.compile(r"<[^<>\s]+>")
 _LEAST, _MOST = re.compile(r">= (\d+)"), re.compile(r"<= (\d+)")
+_MOST_SHOWN = 300
 
 
 def known_properties(subject: Subject) -> Iterator[str]:
@@ -66,7 +74,7 @@ def _judged(subject: Subject, type_: str, path: str, value: Any) -> Iterator[str
     allowed = _allowed(type_, path)
     if allowed is not None:
         if not any(_fits(subject, kind, value) for kind in as_list(allowed)):
-            yield f"{path} is {shown(path, value)}: it must be {_shown(allowed)}"
+            yield f"{path} is {shown(path, next(_hidden(value), value))}: it must be {_shown(allowed)}"
     elif not value and any(line.startswith(f"{path}/") for line in lines(type_)):
         return
     elif value and isinstance(value, Mapping) and not is_intrinsic(value):
@@ -84,8 +92,21 @@ def shown(path: str, value: Any) -> str:
     text = written(value)
     assigned = re.findall(r"([\w.-]+)[\"']?\s*[:=]", re.sub(r"arn:\S+", "", text))
     last = path.rpartition("/")[2]
-    secret = last == "value" or any(may_be_a_secret(name, text) for name in (last, *assigned))
-    return "what isn't shown, since it may be a secret" if secret and isinstance(value, str) else text
+    secret = last.lower() == "value" or any(may_be_a_secret(name, text) for name in (last, *assigned))
+    return "what isn't shown, since it may be a secret" if secret and isinstance(value, str) else _line(text)
+
+
+def _line(text: str) -> str:
+    return " ".join(text[:_MOST_SHOWN].splitlines()) + ("…" if len(text) > _MOST_SHOWN else "")
+
+
+def differing(path: str, planned: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
+    """Say where what is given, whose keys follow `path`, isn't what the settings make."""
+    for key in sorted(planned.keys() | given.keys()):
+        wanted, found = planned.get(key), given.get(key)
+        text, made = ("nothing" if value is None else written(value) for value in (found, wanted))
+        if found != wanted and not (wanted == REFERRED and (REFERENCE.fullmatch(text) or _REFERENCE.fullmatch(text))):
+            yield f"{path}{key} is {shown(key, text)}: the settings make {_line(made)}"
 
 
 def step(key: str) -> str:
@@ -153,9 +174,16 @@ def _fits(subject: Subject, kind: Any, value: Any) -> bool:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value can be read: it depends on no condition, macro or parameter."""
-    names = {key for _, each in nodes(value) if isinstance(each, Mapping) for key in each}
-    return {name for name in names if name == "Ref" or name.startswith("Fn::")} <= INTRINSICS
+    """Whether a template shows a value: it depends on no condition, macro, mapping or parameter."""
+    return next(_hidden(value), None) is None
+
+
+def _hidden(value: Any) -> Iterator[Any]:
+    """Yield the parts of a value that a template doesn't show."""
+    for _, each in nodes(value):
+        names = {key for key in each if key == "Ref" or key.startswith("Fn::")} if isinstance(each, Mapping) else set()
+        if names - INTRINSICS or ((names or isinstance(each, str)) and "{{resolve:" in written(each)):
+            yield each
 
 
 def _refers(subject: Subject, types: list[str], value: Any) -> bool:
@@ -164,7 +192,21 @@ def _refers(subject: Subject, types: list[str], value: Any) -> bool:
         parts = [part for part in value["Fn::Join"][1] if part != ","]
         return bool(parts) and all(_refers(subject, types, part) for part in parts)
     found = subject.referred(value)
-    return found is not None and found.type in types
+    return found is not None and (found.type in types or _module(found) in types)
+
+
+def called(function: Subject) -> list[Subject]:
+    """Return the functions that do a function's work: those that CDK's framework calls, or itself."""
+    names = [f"Environment.Variables.USER_{name}_FUNCTION_ARN" for name in ("ON_EVENT", "IS_COMPLETE")]
+    framework = function.get("Handler") == "framework.onEvent"
+    return [found for name in names if framework and (found := function.referred(function.get(name)))] or [function]
+
+
+def _module(function: Subject) -> str:
+    """Name the module whose handlers do a function's work; empty if they aren't of one."""
+    handlers = [str(each.get("Handler")) for each in called(function)]
+    module = handlers[0].rpartition(".")[0]
+    return module if handlers in ([f"{module}.handler"], [f"{module}.on_event", f"{module}.is_complete"]) else ""
 
 
 def _is_set(subject: Subject, name: str, value: Any) -> bool:
@@ -200,14 +242,16 @@ def _shown(allowed: Any) -> str:
     return " or ".join(repr(kind) if isinstance(kind, str) else str(kind).lower() for kind in as_list(allowed))
 
 
-def template_sections(template: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def template_sections(template: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
     """Reject what changes a template after its review: macros, and values passed in."""
     transforms = template.get("Transform", [])
     for transform in transforms if isinstance(transforms, list) else [transforms]:
         if written(transform) not in TRANSFORMS:
             yield "Transform", f"{written(transform)} rewrites the template after its review"
+    known = tuple(each.format(prefix=prefix) for each in _PARAMETERS)
     for name, parameter in template.get("Parameters", {}).items():
-        if not str(parameter.get("Type")).startswith("AWS::SSM::Parameter::Value<") and name != "BootstrapVersion":
+        looked_up = str(parameter.get("Type")).startswith("AWS::SSM::Parameter::Value<")
+        if not looked_up or not written(parameter.get("Default")).startswith(known):
             yield name, "a parameter's value isn't there to be reviewed: write it into the template"
     for name, output in template.get("Outputs", {}).items():
         if "{{resolve:" in str(output.get("Value")):

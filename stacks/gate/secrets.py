@@ -11,8 +11,6 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 REFERENCE = re.compile(r"\$\{secretsmanager:.+:[^:}]+\}", re.DOTALL)
 # CloudFormation's references that put a secret's value into a property as plain text; only one property may have one.
 RESOLVED = re.compile(r"\{\{resolve:(secretsmanager|ssm-secure):")
-# The only login that needs no secret (plugins/kafka/msk_login.py).
-IAM_LOGIN = "software.amazon.msk.auth.iam.IAMLoginModule required;"
 MASTER_PASSWORD = ("AWS::RDS::DBCluster", "MasterUserPassword")
 
 
@@ -28,7 +26,7 @@ def no_secret_values(subject: Subject) -> Iterator[str]:
     for name in _assigned(subject):
         if may_be_a_secret(name, ""):
             yield f"the machine's script has {name}'s value: read it from a secret there"
-    for path, text in (*strings(request_of(subject.resource) or {}), *_files_settings(subject)):
+    for path, text in strings(request_of(subject.resource) or {}):
         if text != LATER and may_be_a_secret(path[-1], text):
             yield f"{'.'.join(path)} isn't a reference such as ${{secretsmanager:name:key}}"
 
@@ -40,14 +38,6 @@ def checksums_present(subject: Subject) -> Iterator[str]:
             yield f"{release.get('file')} has no SHA-256: `./lake dev lock plugins` adds it; nothing deploys without"
 
 
-def _files_settings(subject: Subject) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the settings in a worker's file by name: in a ConfigMap. MSK Connect's are in the list of properties."""
-    for each in subject.objects:
-        for line in each.get("data", {}).get("worker.properties", "").splitlines():
-            name, _, value = line.partition("=")
-            yield ("worker", name), value
-
-
 def _assigned(subject: Subject) -> Iterator[str]:
     """Yield the names to which a machine's script assigns a value as it stands, not one of a command."""
     script = decoded(subject.get("UserData")) if subject.type == "AWS::EC2::Instance" else None
@@ -57,4 +47,4 @@ def _assigned(subject: Subject) -> Iterator[str]:
 def may_be_a_secret(key: str, text: str) -> bool:
     """Tell whether a text under this key may be a secret's value, not a reference to a secret or its name."""
     is_name = re.search(r"(arn|id|name|prefix)$", key, re.IGNORECASE) or key.startswith("config.providers")
-    return is_secret(key) and not is_name and not REFERENCE.fullmatch(text) and text != IAM_LOGIN
+    return is_secret(key) and not is_name and not REFERENCE.fullmatch(text)

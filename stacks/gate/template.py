@@ -167,13 +167,11 @@ class Subject:
 
 
 Rule = Callable[[Subject], Iterator[str]]
-# The functions whose values don't change with conditions, macros or what is passed in.
-INTRINSICS = frozenset(
-    {
-        "Ref",
-        *(f"Fn::{name}" for name in ("Base64", "FindInMap", "GetAtt", "ImportValue", "Join", "Select", "Split", "Sub")),
-    }
-)
+# The functions that show their value as it is read here; others hide it, as a mapping does.
+INTRINSICS = frozenset({"Ref", *(f"Fn::{name}" for name in ("Base64", "GetAtt", "ImportValue", "Join"))})
+# The properties that are policies.
+DOCUMENTS = frozenset({"AssumeRolePolicyDocument", "KeyPolicy", "PolicyDocument", "ResourcePolicy"})
+_EVERYTHING = {"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
 
 
 def is_intrinsic(value: Any) -> bool:
@@ -230,28 +228,23 @@ def request_of(resource: Resource) -> dict[str, Any] | None:
     return request
 
 
-def documents(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield each policy document in a resource's properties; some are JSON as text."""
-    match value:
-        case {"Statement": _}:
-            yield value
-        case str() | {"Fn::Join": _} if '"Statement"' in written(value):
-            yield _document(written(value))
-        case Mapping():
-            for inner in value.values():
-                yield from documents(inner)
-        case list():
-            for inner in value:
-                yield from documents(inner)
+def documents(properties: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield each policy document in a resource's properties; some are JSON as text.
+
+    An unreadable one counts as allowing everything.
+    """
+    for path, value in nodes(properties):
+        if path and path[-1] in DOCUMENTS:
+            yield _document(value)
 
 
-def _document(text: str) -> Mapping[str, Any]:
-    """Parse a policy given as text. An unreadable one counts as allowing everything."""
+def _document(value: Any) -> Mapping[str, Any]:
+    found: Any = value["json"] if isinstance(value, Mapping) and set(value) == {"json"} else value  # a normal form's
     try:
-        document: Mapping[str, Any] = json.loads(text)
+        found = json.loads(written(found)) if isinstance(found, str) or is_intrinsic(found) else found
     except ValueError:
-        return {"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
-    return document
+        found = None
+    return found if isinstance(found, Mapping) and "Statement" in found else _EVERYTHING
 
 
 def as_text(value: Any) -> str:
@@ -303,3 +296,8 @@ def nodes(
 def strings(value: Any) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield each text in a JSON value with the keys that lead to it."""
     return ((path, inner) for path, inner in nodes(value) if path and isinstance(inner, str))
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Yield each text in a JSON value, with what functions join to it."""
+    return (written(inner) for _, inner in nodes(value) if isinstance(inner, str) or is_intrinsic(inner))

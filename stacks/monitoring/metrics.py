@@ -2,24 +2,26 @@
 
 Sources: Aurora user guide, "Amazon CloudWatch metrics for Amazon Aurora"; MSK developer guide, "Metrics for monitoring"
 and "Monitoring MSK Connect"; S3 user guide, "Request metrics"; the job's own ones: docs/reference/streaming-job.md.
+Needs CDK only where it makes one: the gate writes down the same metrics without it (stacks/gate/expected.py).
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from aws_cdk import Duration
-from aws_cdk import aws_cloudwatch as cloudwatch
+from typing import TYPE_CHECKING, Self
 
 from contract.metrics import DIMENSION, EVENTS, table_value
 from plugins.connector_names import sink_group
 from plugins.workers import connect_workers
+from settings.environment import Environment
 from stacks.monitoring.watched import PERIOD_MINUTES
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_cloudwatch as cloudwatch
 
 MSK_CONNECT = "AWS/KafkaConnect"
 # In seconds, or any other unit: above every threshold.
 WORST = 1_000_000_000
-PERIOD = Duration.minutes(PERIOD_MINUTES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +36,22 @@ class Metrics:
     database: str
     connectors_namespace: str = MSK_CONNECT
 
-    def commits(self) -> cloudwatch.Metric:
+    @classmethod
+    def of(cls, environment: Environment) -> Self:
+        return cls(
+            database_cluster=environment.database_cluster,
+            kafka_cluster=environment.prefix,
+            brokers=environment.streaming.brokers,
+            landing_bucket=environment.bucket_name("landing"),
+            namespace=environment.prefix,
+            database=environment.lake.database,
+            connectors_namespace=connect_workers.namespace(environment.prefix) if environment.eks else MSK_CONNECT,
+        )
+
+    def commits(self) -> "cloudwatch.Metric":
         return self._writer("CommitThroughput", "Average")
 
-    def slot_lag(self) -> cloudwatch.IMetric:
+    def slot_lag(self) -> "cloudwatch.IMetric":
         """Bytes of log that the slot's reader hasn't confirmed yet.
 
         Aurora reports it as the log retained for the slot; OldestReplicationSlotLag, RDS's own metric, counts if an
@@ -50,7 +64,7 @@ class Metrics:
             lag=self._writer("OldestReplicationSlotLag"),
         )
 
-    def wal_disk(self) -> cloudwatch.IMetric:
+    def wal_disk(self) -> "cloudwatch.IMetric":
         """Bytes on disk for logical replication: the retained log, and what decoding has spilled."""
         return self._expression(
             "Log and slot files",
@@ -59,24 +73,24 @@ class Metrics:
             slots=self._writer("ReplicationSlotDiskUsage"),
         )
 
-    def connector(self, name: str, metric: str, statistic: str) -> cloudwatch.Metric:
+    def connector(self, name: str, metric: str, statistic: str) -> "cloudwatch.Metric":
         return self._metric(self.connectors_namespace, metric, statistic, **{connect_workers.DIMENSION: name})
 
-    def events_waiting(self, sink_connector: str, topic: str) -> cloudwatch.Metric:
+    def events_waiting(self, sink_connector: str, topic: str) -> "cloudwatch.Metric":
         """Events in a topic that its sink hasn't landed: the minimum per period."""
         dimensions = {"Cluster Name": self.kafka_cluster, "Consumer Group": sink_group(sink_connector)}
         return self._metric("AWS/Kafka", "SumOffsetLag", "Minimum", **dimensions, Topic=topic)
 
-    def waiting(self, label: str, sink_connector: str, topics: Sequence[str]) -> cloudwatch.IMetric:
+    def waiting(self, label: str, sink_connector: str, topics: Sequence[str]) -> "cloudwatch.IMetric":
         return self._sum(label, [self.events_waiting(sink_connector, topic) for topic in topics])
 
-    def taken_in(self, label: str, tables: Sequence[str]) -> cloudwatch.IMetric:
+    def taken_in(self, label: str, tables: Sequence[str]) -> "cloudwatch.IMetric":
         return self._sum(label, [self.job(table, EVENTS, "Sum") for table in tables])
 
-    def landed(self, filter_: str) -> cloudwatch.Metric:
+    def landed(self, filter_: str) -> "cloudwatch.Metric":
         return self._metric("AWS/S3", "PutRequests", "Sum", BucketName=self.landing_bucket, FilterId=filter_)
 
-    def nothing_landed(self, sink_connector: str, topics: Sequence[str], filter_: str) -> cloudwatch.IMetric:
+    def nothing_landed(self, sink_connector: str, topics: Sequence[str], filter_: str) -> "cloudwatch.IMetric":
         """1 while no object lands, but events wait in one of these topics, or their number is unknown."""
         if len(topics) == 1:
             waiting = {"waiting": self.events_waiting(sink_connector, topics[0])}
@@ -90,18 +104,18 @@ class Metrics:
             landed=self.landed(filter_),
         )
 
-    def broker_disk(self) -> cloudwatch.IMetric:
+    def broker_disk(self) -> "cloudwatch.IMetric":
         by_broker = {f"broker{number}": disk for number, disk in enumerate(self.broker_disks(), 1)}
         return self._expression("Fullest broker's disk", f"MAX([{', '.join(by_broker)}])", **by_broker)
 
-    def broker_disks(self) -> list[cloudwatch.IMetric]:
+    def broker_disks(self) -> "list[cloudwatch.IMetric]":
         brokers = [{"Cluster Name": self.kafka_cluster, "Broker ID": str(1 + n)} for n in range(self.brokers)]
         return [self._metric("AWS/Kafka", "KafkaDataLogsDiskUsed", "Maximum", **broker) for broker in brokers]
 
-    def job(self, table: str, metric: str, statistic: str) -> cloudwatch.Metric:
+    def job(self, table: str, metric: str, statistic: str) -> "cloudwatch.Metric":
         return self._metric(self.namespace, metric, statistic, **{DIMENSION: table_value(self.database, table)})
 
-    def worst_job(self, tables: Sequence[str], metric: str, statistic: str) -> cloudwatch.IMetric:
+    def worst_job(self, tables: Sequence[str], metric: str, statistic: str) -> "cloudwatch.IMetric":
         """The highest value of several tables' jobs; a job without data counts as the worst."""
         if len(tables) == 1:
             return self.job(tables[0], metric, statistic)
@@ -110,16 +124,19 @@ class Metrics:
             f"{metric}, the worst table's", f"MAX([{', '.join(f'FILL({name}, {WORST})' for name in jobs)}])", **jobs
         )
 
-    def _writer(self, metric: str, statistic: str = "Maximum") -> cloudwatch.Metric:
+    def _writer(self, metric: str, statistic: str = "Maximum") -> "cloudwatch.Metric":
         # By role: after a failover another instance is the writer.
         return self._metric("AWS/RDS", metric, statistic, DBClusterIdentifier=self.database_cluster, Role="WRITER")
 
-    def _metric(self, namespace: str, name: str, statistic: str, **dimensions: str) -> cloudwatch.Metric:
-        return cloudwatch.Metric(
-            namespace=namespace, metric_name=name, statistic=statistic, period=PERIOD, dimensions_map=dimensions
+    def _metric(self, namespace: str, name: str, statistic: str, **dimensions: str) -> "cloudwatch.Metric":
+        from aws_cdk import Duration, aws_cloudwatch
+
+        period = Duration.minutes(PERIOD_MINUTES)
+        return aws_cloudwatch.Metric(
+            namespace=namespace, metric_name=name, statistic=statistic, period=period, dimensions_map=dimensions
         )
 
-    def _sum(self, label: str, metrics: Sequence[cloudwatch.Metric]) -> cloudwatch.IMetric:
+    def _sum(self, label: str, metrics: "Sequence[cloudwatch.Metric]") -> "cloudwatch.IMetric":
         if len(metrics) == 1:
             return metrics[0].with_(label=label)
         # Ids must be unique in a graph, which may have several sums.
@@ -127,5 +144,8 @@ class Metrics:
         parts = {f"{id_}_{number}": metric for number, metric in enumerate(metrics)}
         return self._expression(label, f"SUM([{', '.join(parts)}])", **parts)
 
-    def _expression(self, label: str, expression: str, **metrics: cloudwatch.IMetric) -> cloudwatch.MathExpression:
-        return cloudwatch.MathExpression(expression=expression, using_metrics=metrics, label=label, period=PERIOD)
+    def _expression(self, label: str, expression: str, **metrics: "cloudwatch.IMetric") -> "cloudwatch.MathExpression":
+        from aws_cdk import Duration, aws_cloudwatch
+
+        period = Duration.minutes(PERIOD_MINUTES)
+        return aws_cloudwatch.MathExpression(expression=expression, using_metrics=metrics, label=label, period=period)

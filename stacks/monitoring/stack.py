@@ -10,14 +10,13 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
-from plugins.workers import connect_workers
 from settings.environment import Environment
 from stacks.base import EnvironmentStack, accept, add_paused_output, encryption_key, removal
 from stacks.connectors.stack import ConnectorsStack
 from stacks.lake import LakeStack
 from stacks.monitoring.alarms import Alarms, Budget
 from stacks.monitoring.dashboard import Dashboard
-from stacks.monitoring.metrics import MSK_CONNECT, Metrics
+from stacks.monitoring.metrics import Metrics
 from stacks.monitoring.watched import watched
 from stacks.monitoring.watches import alarm_text
 from stacks.paused import Paused
@@ -45,15 +44,7 @@ class MonitoringStack(EnvironmentStack):
     ) -> None:
         super().__init__(scope, "monitoring", environment)
         pipelines = watched(environment)
-        metrics = Metrics(
-            database_cluster=environment.database_cluster,
-            kafka_cluster=streaming.cluster_name,
-            brokers=environment.streaming.brokers,
-            landing_bucket=environment.bucket_name("landing"),
-            namespace=environment.prefix,
-            database=environment.lake.database,
-            connectors_namespace=connect_workers.namespace(environment.prefix) if environment.eks else MSK_CONNECT,
-        )
+        metrics = Metrics.of(environment)
         self.topic = self._topic()
         alarms = Alarms(
             prefix=environment.prefix,

@@ -1,6 +1,6 @@
 """What is watched: each pipeline's parts, and an alarm for each way in which events can stop flowing.
 
-Needs no CDK: stacks/monitoring/alarms.py creates the alarms, and stacks/gate/expected.py looks for them.
+Needs no CDK: stacks/monitoring/alarms.py creates the alarms, and stacks/gate/expected.py compares them.
 """
 
 import math

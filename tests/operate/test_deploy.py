@@ -21,7 +21,7 @@ from plugins.releases.versions import VERSIONS_TOML, load_versions
 from settings.environment import Environment
 from settings.load import load
 from settings.rules import placeholders
-from stacks import vpn
+from stacks import vpn, vpn_script
 from stacks.connectors import specs
 from stacks.gate.template import Finding
 from tests.operate.conftest import MOTOS_ACCOUNT
@@ -60,7 +60,7 @@ def pin_all_but(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...
         for name in load_versions().releases:
             text = pin(text, name, Digest(size=0, sha256="") if name in unpinned else Digest(size=1, sha256="0" * 64))
         path.write_text(text)
-        for module in (placeholders, specs, vpn):
+        for module in (placeholders, specs, vpn, vpn_script):
             monkeypatch.setattr(module, "load_versions", lambda: load_versions(path))
 
     write()

@@ -49,12 +49,15 @@ def resources(environment: Environment) -> dict[str, Any]:
     """Resources of the database's stack alone, by logical id."""
     from app import _context  # isort: skip  starts Node.js
     from aws_cdk import App as CdkApp
+    from aws_cdk import Tags
     from aws_cdk.assertions import Template
 
     from stacks.database import DatabaseStack
     from stacks.network import NetworkStack
 
     app = CdkApp(context=_context(environment), analytics_reporting=False)
+    for name, value in environment.tags.items():
+        Tags.of(app).add(name, value)
     stack = DatabaseStack(app, environment, NetworkStack(app, environment))
     found: dict[str, Any] = Template.from_stack(stack).to_json()["Resources"]
     return found

@@ -279,6 +279,11 @@ DURABILITY, TOLD, MAIL = "Kafka's durability", "Who is told", "AWS::SNS::Subscri
             set_("processing", "AWS::EMR::SecurityConfiguration", DISKS, False),
             "processing/Emr/Cluster: no encryption",
         ),
+        (
+            "Deleted",
+            methodcaller("add", "lake", "Custom::S3AutoDeleteObjects", BucketName={"Ref": "Lake5F1B88EA"}),
+            "lake/Lake (kept, emptied before)",
+        ),
         ("Looked up at the deployment", set_("vpn", "AWS::EC2::Instance", "ImageId", "ami-0123456789"), "nothing"),
         (DURABILITY, broker("min.insync.replicas", "1"), "a write counts once 1 of 3 replicas have it"),
         (DURABILITY, broker("unclean.leader.election.enable", "true"), "even a replica that lags may lead"),

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from stacks.gate.template import as_list
-from stacks.vpn import fill
+from stacks.vpn_script import fill
 from tests.stacks.conftest import Synthesized
 
 pytestmark = pytest.mark.synth

@@ -9,7 +9,7 @@ import pytest
 from operate.diff import comparison
 from operate.diff.comparison import compare
 from operate.diff.normal_form import normal_form
-from tests.operate.diff.conftest import Templates, lines
+from tests.operate.diff.conftest import Templates, lines, of_environment
 
 
 def test_the_same_templates_have_no_changes(of_prod: Templates) -> None:
@@ -64,6 +64,14 @@ def test_a_bucket_that_goes_says_what_becomes_of_its_objects(templates: Template
     assert line.startswith("lake/Lake (S3 Bucket) gone: ")
     assert ("is kept, without a stack" in line) == kept
     assert ("lost: every object in it" in line) != kept
+
+
+def test_what_empties_a_bucket_says_so_when_it_goes() -> None:
+    templates = of_environment("dev")
+    resources = templates.after["lake"]["Resources"]
+    del resources[next(key for key, each in resources.items() if each["Type"] == "Custom::S3AutoDeleteObjects")]
+    [line] = lines(templates.compared(), "Data lost or left behind")
+    assert "(S3AutoDeleteObjects) gone: lost: every object in its bucket" in line
 
 
 def test_a_port_that_opens_and_one_that_closes_are_told(of_prod: Templates) -> None:

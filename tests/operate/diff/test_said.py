@@ -222,17 +222,17 @@ def test_a_custom_resources_handler_is_a_key_that_is_judged_and_cant_be_another(
 def test_plain_text_is_not_judged(templates: Templates) -> None:
     alarm(templates)["AlarmDescription"] = "Another text"
     templates.resource("lake", "AWS::S3::Bucket").setdefault("DependsOn", []).append("Other")
-    templates.request("connectors", "Custom::Connector", "Source")["tags"]["a"] = "b"
+    templates.request("connectors", "Custom::Topics")["groupTopic"] = "another"
     assert said(templates, (*VALUES, REQUESTS[0])) == []
     [line] = said(templates, REQUESTS[1:])
-    assert line.endswith("tags a: new, b")
+    assert "groupTopic: " in line
 
 
 @pytest.mark.parametrize(
     ("type_", "path", "is_it"),
     [
         ("AWS::SNS::Topic", "KmsMasterKeyId", True),
-        ("AWS::SNS::Topic", "Tags * Value", False),
+        ("AWS::SNS::Topic", "Tags * Value", True),
         ("AWS::SNS::Topic", "DisplayName", True),
         ("AWS::IAM::User", "UserName", True),
         ("AWS::S3::Bucket", "LifecycleConfiguration Rules * Id", False),

@@ -74,6 +74,18 @@ def a_topic_that_nobody_reads(type_: str, path: str) -> Mutation:
     return mutate
 
 
+def script(old: str, new: str) -> Mutation:
+    """Change a part of the bastion's script; raises AssertionError if nothing has changed."""
+
+    def mutate(changed: Changed) -> None:
+        parts = changed.properties("vpn", "AWS::EC2::Instance")["UserData"]["Fn::Base64"]["Fn::Join"][1]
+        before = list(parts)
+        parts[:] = [part.replace(old, new, 1) if isinstance(part, str) else part for part in before]
+        assert parts != before
+
+    return mutate
+
+
 def open_to_the_world(changed: Changed) -> None:
     network = changed.properties("kubernetes", "AWS::EKS::Cluster")["ResourcesVpcConfig"]
     network |= {"EndpointPublicAccess": True, "PublicAccessCidrs": ["0.0.0.0/0"]}
@@ -122,6 +134,16 @@ STEPS: dict[str, tuple[str, Mutation, str]] = {
         "prod",
         a_topic_that_nobody_reads("AWS::Budgets::Budget", "NotificationsWithSubscribers/0/Subscribers/0/Address"),
         "tells <Added>, to which nobody has subscribed",
+    ),
+    "code: another release of the VPN server": (
+        "prod",
+        script("https://github.com/", "https://x.example/"),
+        "UserData is none of our scripts",
+    ),
+    "code: a VPN server that nobody has checked": (
+        "prod",
+        script("\n  check_release\n", "\n"),
+        "UserData is none of our scripts",
     ),
     "Kubernetes: an API open to the world": ("prod_on_eks", open_to_the_world, "its API is open to the world"),
 }

@@ -157,6 +157,14 @@ def test_cdk_nag_cfn_lint_and_our_rules_find_nothing(request: pytest.FixtureRequ
     assert found_in(load(name), environment.synthesis, lint=lint) == []
 
 
+def test_code_that_this_synthesis_has_not_made_is_refused(prod: Synthesized) -> None:
+    changed, name = Changed(prod), f"{'0' * 64}.zip"
+    changed.set("connectors", "AWS::Lambda::Function", "Code/S3Key", name)
+    mutated = dataclasses.replace(prod.synthesis, templates=changed.templates)
+    [found] = found_in(prod.settings, mutated, lint=False)
+    assert f"{name} isn't an asset of this synthesis" in found
+
+
 def test_every_acknowledged_finding_has_a_reason_that_says_something(environment: Synthesized) -> None:
     acknowledged = environment.synthesis.acknowledged
     assert acknowledged

@@ -17,7 +17,7 @@ from settings.pipeline import Pipeline
 from stacks.handlers import preparation
 from stacks.handlers.framework import ResourceError
 from stacks.handlers.preparation import wanted_tables
-from stacks.preparation import table_request, table_requests
+from stacks.preparation_requests import table_request, table_requests
 from tests.conftest import ask, execute
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Stack, World, failing

@@ -10,7 +10,7 @@ from local.services.postgres import ConnectionParameters
 from settings.pipeline import Pipeline
 from spark_jobs.sources.postgres.relation import written_since
 from stacks.handlers import preparation
-from stacks.preparation import table_request
+from stacks.preparation_requests import table_request
 from tests.conftest import ask, execute
 from tests.stacks.handlers.cloudformation import Stack, World, failing
 from tests.stacks.handlers.preparation.cluster import others_secrets, others_server, server_request
