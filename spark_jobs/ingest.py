@@ -258,7 +258,7 @@ class Ingest(KeptTable):
     def _write_newest(self, batch: Batch, ordered: OrderedChanges, newest: DataFrame, told: BatchTruncates) -> Commit:
         ordering, summary = self._settings.table.ordering_field, ordered.summary
         after, emptied, limit = told.after, told.emptied, self._settings.deletes_limit
-        deleted, others = {}, 0
+        deleted, others = dict[str, memory.Delete](), 0
         if summary.deletes and self._orderer.remembers_deletes:
             found = changes.deletes(newest, ordering=ordering)
             deleted, others = memory.collected(found, summary.deletes, limit=limit)
