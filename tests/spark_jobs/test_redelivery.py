@@ -75,7 +75,8 @@ class Database:
         elif operation == "small write" and key in self._rows:
             self._rows[key] = f"at {self._lsn}", self._rows[key][1]
             self._send(self._event(key, self._lsn) | {"products": PLACEHOLDER})
-        elif operation == "delete" and self._rows.pop(key, None):
+        elif operation == "delete" and key in self._rows:
+            del self._rows[key]
             self._send(event(key, self._lsn, "d"))
         elif operation == "truncate":
             self._rows.clear()
