@@ -257,10 +257,11 @@ class Ingest(KeptTable):
 
     def _write_newest(self, batch: Batch, ordered: OrderedChanges, newest: DataFrame, told: BatchTruncates) -> Commit:
         ordering, summary = self._settings.table.ordering_field, ordered.summary
-        after, emptied, deleted = told.after, told.emptied, {}
+        after, emptied, limit = told.after, told.emptied, self._settings.deletes_limit
+        deleted, others = dict[str, memory.Delete](), 0
         if summary.deletes and self._orderer.remembers_deletes:
-            deleted = memory.collected(changes.deletes(newest, ordering=ordering))
-        limit = self._settings.deletes_limit
+            found = changes.deletes(newest, ordering=ordering)
+            deleted, others = memory.collected(found, summary.deletes, limit=limit)
         following, dropped = self._checkpoint.following(batch.checkpoint, deleted, limit=limit, truncates=after)
         following = replace(following, columns={**following.columns, **self._added()})
         if isinstance(batch, LoadBatch):
@@ -268,8 +269,8 @@ class Ingest(KeptTable):
             following = replace(
                 following, snapshot=batch.snapshot, truncates=replace(following.truncates, ignored=None)
             )
-        if dropped:
-            self._log(f"{dropped} oldest deletes are no longer remembered against older events")
+        if dropped + others:
+            self._log(f"{dropped + others} oldest deletes are no longer remembered against older events")
         self._refuse_others_commits()
         if self._commit_events and summary.events:
             follows = self._last_instant

@@ -21,6 +21,7 @@ from spark_jobs.runtime.application import stop_on_signals, watched
 from spark_jobs.runtime.hadoop import read_text
 from spark_jobs.runtime.metrics import metrics_for, publishing
 from spark_jobs.runtime.retry import Backoff
+from spark_jobs.runtime.row_progress import POOL
 from spark_jobs.runtime.session import Turns, slots
 from spark_jobs.sources.listing import SharedListing
 from spark_jobs.sources.postgres.access import Databases
@@ -69,7 +70,7 @@ class ManyTables:
             self._log(f"{table.full_name}: {message}")
 
         # A pool of its own: with FIFO inside one pool, a busy table would hold up all others.
-        self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", table.full_name)
+        self._spark.sparkContext.setLocalProperty(POOL, table.full_name)
         backoff = Backoff(stop=self._stop, longest_seconds=LONGEST_PAUSE_S, log=log)
         status = table_job.TableStatus(table.full_name, worked=backoff.over)
         metrics = metrics_for(self._listed.metrics_namespace, table.full_name, log)

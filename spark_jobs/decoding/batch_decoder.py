@@ -318,7 +318,8 @@ class BatchDecoder:
     def _summarised(self, batch: Batch, events: DataFrame) -> DecodedBatch:
         table = self._settings.table
         if table.append_only:
-            events = row_keys.numbered(events) if isinstance(batch, LoadBatch) else row_keys.identified(events)
+            is_loaded = isinstance(batch, LoadBatch)
+            events = row_keys.numbered(events) if is_loaded else row_keys.identified(events, self._columns)
         kept = cached(events, small=batch.is_small)
         try:
             summary = summarise(

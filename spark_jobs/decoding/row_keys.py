@@ -25,27 +25,39 @@ _HEX_DIGITS = 32
 _CONTENT, _RUN = "event content", "event run"
 
 
-def identified(events: DataFrame) -> DataFrame:
+def identified(events: DataFrame, columns: Sequence[Column]) -> DataFrame:
     """Fill in EVENT_ID of decoded events, `<__lsn>-<digest of the content>-<place among equal ones>`.
 
-    No event is a delete then: a deleted row's event is a row, too. Columns added later don't change an identity, since
-    empty ones don't count.
+    `columns`: the row's. No event is a delete then: a deleted row's event is a row, too. Columns added later don't
+    change an identity, since empty ones don't count.
     """
     position = F.col(f"row.{LSN}")
-    content = F.substring(F.sha2(F.to_json(F.col("row").dropFields(EVENT_ID)), 256), 1, _HEX_DIGITS)
+    content = F.substring(F.sha2(_text(columns), 256), 1, _HEX_DIGITS)
     fits = F.col("reason").isNull() & ~F.col("blank")
-    # Consecutive lines of one position: line number and place within the position grow alike.
-    of_position = Window.partitionBy("origin", "block", position).orderBy("number")
-    like = Window.partitionBy(_CONTENT, "origin", "block", _RUN).orderBy("number")
+    # Over the whole file: Spark reads a large one in blocks, and may cut between equal rows.
+    lines = Window.partitionBy("origin").orderBy("block", "number")
+    like = Window.partitionBy("origin", _CONTENT, _RUN).orderBy("block", "number")
     numbered = (
         events.withColumn(_CONTENT, F.when(fits, F.concat_ws("-", position, content)))
-        .withColumn(_RUN, F.col("number") - F.row_number().over(of_position))
+        .withColumn(_RUN, ~position.eqNullSafe(F.lag(position).over(lines)))
+        .withColumn(_RUN, F.count_if(_RUN).over(lines))
         .withColumn(_RUN, F.row_number().over(like))
     )
     identity = F.when(fits, F.concat_ws("-", _CONTENT, _RUN))
     row = F.col("row").withField(EVENT_ID, identity)
     named = numbered.withColumn("row", row).withColumn("deleted", F.lit(False))
     return named.select(*events.columns)
+
+
+def _text(columns: Sequence[Column]) -> Expression:
+    """Return the row as JSON, in which times have milliseconds; the microseconds beyond follow, where there are any."""
+    beyond = [
+        F.nullif(F.unix_micros(f"row.{column.name}") % 1000, F.lit(0)).alias(column.name)
+        for column in columns
+        if isinstance(column.stored, T.TimestampType)
+    ]
+    text = F.to_json(F.col("row").dropFields(EVENT_ID))
+    return F.concat_ws("", text, F.nullif(F.to_json(F.struct(*beyond)), F.lit("{}"))) if beyond else text
 
 
 def numbered(rows: DataFrame) -> DataFrame:

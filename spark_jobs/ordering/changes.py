@@ -230,8 +230,9 @@ def placed(
 
     `stored`: KEY and STORED_AT of the table's rows; `remembered`: a register's frame of deletes, None without any;
     `only_these`: the batch has no other events. Behind a delete the place is the next one, so that a repeated delete
-    can't remove the row. A row of an initial snapshot that comes late, after changes beyond its own position, keeps
-    that position and loses. No row has an earlier place than `behind`, since a TRUNCATE came before.
+    can't remove the row. Where the batch has later changes that the table's row already contains, the place is the
+    first one's. A row of an initial snapshot that comes late, after changes beyond its own position, keeps that
+    position and loses. No row has an earlier place than `behind`, since a TRUNCATE came before.
 
     A row before a remembered delete in its topic is a repeated one: it gets the first place of all and loses. So does
     one that is `emptied`, as it precedes a TRUNCATE. One in a file below those already read may be repeated, too: the
@@ -243,16 +244,17 @@ def placed(
         return _at(events, F.when(emptied, F.lit(FIRST)).otherwise(first))
     in_order = Window.partitionBy(KEY).orderBy("tie", "block", "number")
     earlier = in_order.rowsBetween(Window.unboundedPreceding, -1)
+    later = in_order.rowsBetween(1, Window.unboundedFollowing)
     change = F.when(~is_snapshot_row(), F.when(F.col("deleted"), position + 1).otherwise(position))
-    found = events.withColumn("_before", F.max(change).over(earlier))
+    following = F.min(F.when(~is_snapshot_row(), position)).over(later)
+    found = events.withColumns({"_before": F.max(change).over(earlier), "_next": following})
     known, again = [F.col("_before")], emptied
     rows = F.broadcast(events.filter(is_snapshot_row()).select(KEY).distinct())
     if stored is not None:
         newest = stored.join(rows, KEY, "left_semi").groupBy(KEY).agg(F.max(STORED_AT).alias("_stored"))
         found = found.join(newest, KEY, "left")
-        known.append(F.when(~F.col(LATE), F.col("_stored")))
+        known.append(F.when(~F.col(LATE) & F.col("_stored").isNotNull(), F.least("_stored", "_next")))
     if remembered is not None:
-        later = in_order.rowsBetween(1, Window.unboundedFollowing)
         next_delete = F.min(F.when(~is_snapshot_row() & F.col("deleted"), position)).over(later)
         found = found.withColumn("_next_delete", next_delete).join(F.broadcast(remembered), KEY, "left")
         deleted_at = F.col("deleted_at").cast(type_of(events, LSN))

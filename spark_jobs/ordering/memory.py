@@ -95,12 +95,21 @@ def rank(ordering: str) -> tuple[Decimal, str]:
     return (number, "") if number.is_finite() else (Decimal("-Infinity"), ordering)
 
 
-def collected(deletes: DataFrame) -> dict[str, Delete]:
-    """Return the register of a commit's deletes, from the result of changes.deletes."""
-    return {
+def collected(deletes: DataFrame, count: int, *, limit: int) -> tuple[dict[str, Delete], int]:
+    """Return the register of a commit's deletes, the `limit` highest, and how many others there are.
+
+    `deletes`: the result of changes.deletes, at most `count` rows. One is kept anyway: it tells that there are some.
+    """
+    most, others = max(limit, 1), 0
+    if count > most:
+        others = max(deletes.count() - most, 0)
+        number = F.col("deleted_at").cast("decimal(38, 9)")
+        deletes = deletes.orderBy(F.desc(number), F.desc("deleted_at")).limit(most)
+    found = {
         key: Delete(at, None if offset is None or sent_ms is None else TopicPlace(offset, sent_ms))
         for key, at, offset, sent_ms in deletes.collect()
     }
+    return found, others
 
 
 def as_frame(spark: SparkSession, register: Mapping[str, Delete]) -> DataFrame:

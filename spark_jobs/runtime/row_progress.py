@@ -86,7 +86,7 @@ class RowProgress:
     def told(self, steps: Sequence[Step], rows: int) -> Iterator[None]:
         """Tell how far the last step is that has begun, of about `rows`, while the block runs: every few seconds."""
         ended, progress = threading.Event(), [StepProgress(step, rows) for step in steps]
-        pool = self.spark.sparkContext.getLocalProperty(POOL) or "default"
+        pool = pool_of(self.spark)
         thread = threading.Thread(target=self._watch, args=(progress, pool, ended), name="load progress", daemon=True)
         thread.start()
         try:
@@ -109,6 +109,11 @@ class RowProgress:
                 self.say(str(said))
         except Exception as error:  # noqa: BLE001  (a Spark without this API, or one that is stopping)
             self.log(f"how far the load is isn't known: {first_line(error)}")
+
+
+def pool_of(spark: SparkSession) -> str:
+    """Return the pool of this thread's Spark jobs: one table's."""
+    return spark.sparkContext.getLocalProperty(POOL) or "default"
 
 
 def counted(stages: Any, pool: str, step: Step) -> int | None:

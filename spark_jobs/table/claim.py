@@ -89,10 +89,9 @@ class S3Claims:
         try:
             self.write(name, text, IfNoneMatch="*")
         except self.client.exceptions.ClientError as error:
-            # Status 409: another writer of the same key was faster by a moment.
-            if error.response["ResponseMetadata"]["HTTPStatusCode"] in (409, 412):
-                return False
-            raise
+            # 412: one is there, perhaps this one, whose first answer was lost. 409: another writer is at it.
+            if error.response["ResponseMetadata"]["HTTPStatusCode"] not in (409, 412):
+                raise
         return self.read(name) == text
 
     def write(self, name: str, text: str, **conditions: str) -> None:
@@ -252,7 +251,9 @@ class Claim:
         while text is not None:
             held, waited = _parsed(text), self.clock() - since
             is_here = held.get("machine") == _machine() and Path(str(held.get("lock"))).exists()
-            if held.get("released") or (is_here and _is_unlocked(str(held["lock"]))):
+            # Its own: the answer to its creation was lost.
+            is_over = held.get("released") or held.get("id") == self._id
+            if is_over or (is_here and _is_unlocked(str(held["lock"]))):
                 return True
             if waited > _GRACE_SECONDS if is_here else text != first:
                 raise ConcurrentWriterError(

@@ -16,6 +16,7 @@ from typing import Any
 
 from spark_jobs.errors import JobError
 from spark_jobs.runtime.hadoop import Hadoop
+from spark_jobs.runtime.row_progress import pool_of
 from spark_jobs.table import commits
 from spark_jobs.table.commits import Timeline
 
@@ -125,20 +126,21 @@ def write_client(spark: Any, path: str, name: str, options: Mapping[str, str]) -
 
 
 def await_failed_tasks(spark: Any) -> None:
-    """Wait until no task of a failed Spark job runs. Raises RuntimeError after a minute.
+    """Wait until no task of this thread's failed Spark jobs runs. Raises TimeoutError, an outage, after a minute.
 
     Spark doesn't interrupt them. A task that writes its file after the rollback adds a second file group to a bucket,
     with rows of no commit: Hudi takes files older than the timeline for committed ones.
     """
     jvm, none = spark._jvm, spark.sparkContext._gateway.new_array(spark._jvm.double, 0)
     failed = jvm.java.util.List.of(jvm.org.apache.spark.status.api.v1.StageStatus.FAILED)
-    store, deadline = spark._jsc.sc().statusStore(), time.monotonic() + _TASKS_S
+    store, deadline, pool = spark._jsc.sc().statusStore(), time.monotonic() + _TASKS_S, pool_of(spark)
     while True:
-        stages = store.stageList(failed, False, False, none, jvm.java.util.List.of())
-        if not any(stages.apply(number).numActiveTasks() for number in range(stages.size())):
+        found = store.stageList(failed, False, False, none, jvm.java.util.List.of())
+        stages = map(found.apply, range(found.size()))
+        if not any(stage.numActiveTasks() for stage in stages if stage.schedulingPool() == pool):
             return
         if time.monotonic() > deadline:
-            raise RuntimeError(f"tasks of a failed write still run after {_TASKS_S:.0f} s")
+            raise TimeoutError(f"tasks of a failed write still run after {_TASKS_S:.0f} s")
         time.sleep(_ASK_S)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
+from pyspark.sql import SparkSession
 
 from spark_jobs.options.keys import TRUNCATE_APPLY, TRUNCATE_IGNORE
 from spark_jobs.ordering import memory
@@ -114,6 +115,16 @@ def test_the_register_keeps_the_highest_delete_of_a_key_and_drops_the_lowest_fir
 ) -> None:
     given, new, expected = ({key: Delete(at) for key, at in each.items()} for each in (register, deletes, kept))
     assert memory.merge(given, new, limit=limit) == (expected, dropped)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(("limit", "kept", "others"), [(2, {"b": "100", "d": "20"}, 2), (0, {"b": "100"}, 3)])
+def test_no_more_of_a_batchs_deletes_are_collected_than_are_remembered(
+    spark: SparkSession, limit: int, kept: dict[str, str], others: int
+) -> None:
+    rows = [(key, at, 5, 1000) for key, at in {"a": "9", "b": "100", "c": "x", "d": "20"}.items()]
+    frame = spark.createDataFrame(rows, "key string, deleted_at string, offset long, sent_ms long").coalesce(1)
+    assert memory.collected(frame, 4, limit=limit) == ({key: Delete(at, FIRST) for key, at in kept.items()}, others)
 
 
 def test_a_full_register_stays_small() -> None:

@@ -6,10 +6,12 @@ import shutil
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from pathlib import Path
 
 import boto3
 import pytest
+from botocore.response import StreamingBody
 from botocore.stub import ANY, Stubber
 
 from spark_jobs.errors import ConcurrentWriterError
@@ -134,6 +136,21 @@ def test_a_job_that_froze_while_it_took_the_claim_tries_again(jobs: Jobs, monkey
     jobs.claims[-1].check()
 
 
+def test_a_job_whose_claim_was_created_without_an_answer_takes_it(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    create, one = jobs.store.create, jobs.new()
+
+    def unanswered(name: str, text: str) -> bool:
+        monkeypatch.setattr(jobs.store, "create", create)
+        create(name, text)
+        raise TimeoutError
+
+    monkeypatch.setattr(jobs.store, "create", unanswered)
+    with pytest.raises(TimeoutError):
+        one.acquire()
+    one.acquire()
+    assert (jobs.now, jobs.holder()["number"], jobs.log) == (0, 2, [])
+
+
 def test_a_job_on_another_machine_has_a_lease_to_show_itself(jobs: Jobs) -> None:
     jobs.new().acquire()
     dies(jobs.claims[0])
@@ -193,11 +210,17 @@ def test_on_s3_a_claim_is_put_only_where_none_is() -> None:
     store = S3Claims(client, "lake", "_claims/t/")
     where = {"Bucket": "lake", "Key": "_claims/t/1.json"}
     with Stubber(client) as stub:
-        for status, code in ((412, "PreconditionFailed"), (409, "ConditionalRequestConflict")):
+        # The last is its own: the answer to its first request was lost.
+        for status, code, there in (
+            (412, "PreconditionFailed", b"another"),
+            (409, "ConditionalRequestConflict", b"another"),
+            (412, "PreconditionFailed", b"text"),
+        ):
             stub.add_client_error(
                 "put_object", code, http_status_code=status, expected_params={**where, "Body": ANY, "IfNoneMatch": "*"}
             )
-            assert not store.create("1.json", "text")
+            stub.add_response("get_object", {"Body": StreamingBody(BytesIO(there), len(there))}, where)
+            assert store.create("1.json", "text") == (there == b"text")
         stub.add_client_error("get_object", "NoSuchKey", http_status_code=404, expected_params=where)
         assert store.read("1.json") is None
         contents = [{"Key": f"_claims/t/{name}"} for name in ("12.json", "x", ".hidden.json", "7.json.part")]

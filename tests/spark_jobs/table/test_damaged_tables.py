@@ -17,6 +17,7 @@ from local.comparison.lake import differs_in_spark
 from local.look.lake import Lake as LakeLook
 from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.options import keys
+from spark_jobs.runtime.row_progress import POOL
 from spark_jobs.table import repair
 from tests.cases import long
 from tests.spark_jobs.events import event
@@ -71,6 +72,13 @@ def test_tasks_that_outlive_a_failed_job_end_before_the_rollback(lake: Lake, mon
     time.sleep(1)
     context.cancelAllJobs()
     thread.join()
+    with monkeypatch.context() as patch:
+        patch.setattr(repair, "_TASKS_S", 0)
+        with pytest.raises(TimeoutError, match="tasks of a failed write still run"):
+            repair.await_failed_tasks(lake.spark)
+        context.setLocalProperty(POOL, "another table's")
+        repair.await_failed_tasks(lake.spark)
+        context.setLocalProperty(POOL, "default")
     assert time.monotonic() - began < 6
     lake.job()
     assert after[0] > 7.5
