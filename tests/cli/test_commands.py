@@ -1,11 +1,13 @@
 """`./lake`'s groups, options, exit statuses, help and completion."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -240,9 +242,19 @@ def test_a_mistake_of_ours_keeps_its_traceback_and_is_no_answer(
     assert "Traceback" in capsys.readouterr().err
 
 
+@contextlib.contextmanager
+def handled(number: int, handler: Any) -> Iterator[None]:
+    """Have a signal handled like this, and afterwards as this process was started."""
+    before = signal.signal(number, handler)
+    try:
+        yield
+        assert signal.getsignal(number) is handler
+    finally:
+        signal.signal(number, before)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_every_signal_that_ends_a_command_unwinds_it(number: int, capsys: pytest.CaptureFixture[str]) -> None:
-    before = signal.getsignal(number)
     unwound = []
 
     def run() -> None:
@@ -253,21 +265,15 @@ def test_every_signal_that_ends_a_command_unwinds_it(number: int, capsys: pytest
             finally:
                 unwound.append(number)
 
-    with pytest.raises(SystemExit) as ended:
+    with handled(number, signal.default_int_handler), pytest.raises(SystemExit) as ended:
         run()
     assert (ended.value.code, unwound) == (INTERRUPTED, [number])
     assert capsys.readouterr().err == "up: interrupted\n"
-    assert signal.getsignal(number) is before
 
 
 def test_what_nohup_has_ignored_stays_ignored() -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with shared.one_line_errors("up"):
-            os.kill(os.getpid(), signal.SIGHUP)
-        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    with handled(signal.SIGHUP, signal.SIG_IGN), shared.one_line_errors("up"):
+        os.kill(os.getpid(), signal.SIGHUP)
 
 
 def test_a_statement_that_isnt_text_is_one_line(tmp_path: Path) -> None:

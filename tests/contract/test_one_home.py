@@ -24,7 +24,7 @@ MEANT_OTHERWISE = {
     ("local/state/word.py", states.Word.DOWN): "the command's name",
     ("stacks/monitoring/watched.py", states.SOURCE): "a connector's role in names of alarms",
     ("stacks/monitoring/watched.py", states.JOB): "the name of a method",
-    ("stacks/monitoring/stack.py", states.LANDING): "a bucket's name",
+    ("stacks/monitoring/metrics.py", states.LANDING): "a bucket's name",
 }
 
 
