@@ -66,7 +66,7 @@ def _added(table: tuple[str, str], database: str, operation: str, position: int)
 def as_event(value: Any, avro: Any) -> Any:
     """Convert a key's value in the lake to its Avro type's form in events. Raises PlatformError if that is unknown.
 
-    Dates are days, and instants microseconds, since 1970.
+    Dates are days, and instants microseconds, since 1970; times of day are texts.
     """
     kind = _kind(avro)
     if isinstance(value, Decimal):
@@ -77,9 +77,11 @@ def as_event(value: Any, avro: Any) -> Any:
         )
     if kind.endswith("ZonedTimestamp") or kind == "timestamp-micros":
         return events.INFINITE_MICROS.get(value) or _iso(value)
-    if kind.endswith(("time.Timestamp", "timestamp-millis")) and value not in events.INFINITE_MICROS:
-        return value // 1_000
-    return value
+    if kind.endswith(("time.MicroTime", "time.Time")):
+        hours, minutes, seconds = map(Decimal, value.split(":"))
+        value = int(((hours * 60 + minutes) * 60 + seconds) * 1_000_000)
+    is_millis = kind.endswith(("time.Time", "time.Timestamp", "timestamp-millis"))
+    return value // 1_000 if is_millis and value not in events.INFINITE_MICROS else value
 
 
 def _kind(avro: Any) -> str:

@@ -108,6 +108,8 @@ RUNNING = {"incremental_snapshot_collections": "[…]", "lsn": 200}
         (DAY_TWO, {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}, 86_400_000_000),
         (DAY_TWO, {"type": "long", "connect.name": "io.debezium.time.Timestamp"}, 86_400_000),
         (INFINITY, {"type": "long", "connect.name": "io.debezium.time.Timestamp"}, INFINITY),
+        ("12:34:56.500001", {"type": "long", "connect.name": "io.debezium.time.MicroTime"}, 45_296_500_001),
+        ("24:00:00", {"type": "int", "connect.name": "io.debezium.time.Time"}, 86_400_000),
         (1_795_309_323_000_004, ZONED, "2026-11-22T01:02:03.000004Z"),
         (INFINITY, ZONED, "infinity"),
         (-1, ZONED, "1969-12-31T23:59:59.999999Z"),
