@@ -42,19 +42,17 @@ clean: ## Remove what was built and all caches (a running platform first needs `
 
 # PySpark comes as source only: its build tools are installed from a lock of their own, so that pip fetches nothing unverified.
 # An environment without .ready was interrupted while it was made, and is made again.
-# Of two calls at once the second waits, where there is flock(1), and finds it made.
+# With flock(1), a second call waits for the first one's environment.
 $(VENV)/.ready: $(LOCKS)
-ifeq ($(origin ALONE),command line)
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "Python 3.11 is needed: set PYTHON=/path/to/python3.11" >&2; exit 1; }
-	@test -f $@ || $(PYTHON) -c 'import ensurepip, venv; ensurepip.version()' 2>/dev/null || { echo "$(PYTHON) can't make an environment: install its venv package (Debian, Ubuntu: apt-get install python3.11-venv)" >&2; exit 1; }
-	@test -f $@ || $(PYTHON) -m venv --clear $(VENV)
-	@echo "Installing the locked Python packages (a few minutes the first time)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-build.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --require-hashes -r requirements.txt -r requirements-dev.txt
-	@touch $@
-else
-	@$(if $(shell command -v flock || :),flock Makefile) $(MAKE) --silent ALONE=1 $@
-endif
+	@set -e; exec 9<Makefile; ! command -v flock >/dev/null || flock 9; \
+	old=; for lock in $^; do test $@ -nt $$lock || old=1; done; test "$$old" || exit 0; \
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "Python 3.11 is needed: set PYTHON=/path/to/python3.11" >&2; exit 1; }; \
+	test -f $@ || $(PYTHON) -c 'import ensurepip, venv; ensurepip.version()' 2>/dev/null || { echo "$(PYTHON) can't make an environment: install its venv package (Debian, Ubuntu: apt-get install python3.11-venv)" >&2; exit 1; }; \
+	test -f $@ || $(PYTHON) -m venv --clear $(VENV); \
+	echo "Installing the locked Python packages (a few minutes the first time)"; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-build.txt; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --require-hashes -r requirements.txt -r requirements-dev.txt; \
+	touch $@
 
 # CDK's command line, on the Node.js that came with the Python packages, and a browser for tests.
 node_modules/.ready: package.json package-lock.json $(VENV)/.ready

@@ -37,7 +37,7 @@ ROW_POLICIES = """(
         SELECT FROM unnest(p.polroles) AS m (role) WHERE m.role = 0 OR pg_has_role(r.oid, m.role, 'USAGE')
     )
 )"""
-# Whether the user sees all rows of those of the relations (an array of oid) that policies apply to; NULL if none.
+# Whether policies show the user all rows of these relations (an array of oid); NULL where none applies.
 SHOWS_ALL_ROWS = f"""
 SELECT bool_and(s.shows_all AND NOT s.hides)
 FROM pg_class c JOIN pg_roles r ON r.rolname = current_user CROSS JOIN LATERAL {ROW_POLICIES} AS s

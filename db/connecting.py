@@ -51,7 +51,7 @@ def explain(error: psycopg2.Error) -> str:
 
 
 CONNECT_TIMEOUT_S = 10
-# An unreachable server ends the connection after a minute, not after two hours; the last two: for data under way.
+# A connection to a server that is gone ends after a minute, not after two hours.
 LIVENESS = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 LOCK_TIMEOUT_S = 30
 OLDEST_SERVER = 140000
@@ -117,7 +117,7 @@ def transaction(connection_parameters: Mapping[str, Any], *, failing: str = "not
     with contextlib.closing(connect(connection_parameters)) as connection:
         try:
             with connection, connection.cursor() as cursor:
-                # Nobody's operators and functions are taken for the server's.
+                # A user's operators and functions can't stand in for the server's.
                 cursor.execute("SET LOCAL search_path = pg_catalog")
                 yield cursor
         except psycopg2.Error as error:

@@ -19,6 +19,7 @@ SecretArn = Annotated[
     Field(pattern=r"^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}$"),
 ]
 SecurityGroup = Annotated[str, Field(pattern=r"^sg-[0-9a-f]{8,17}$")]
+POSTGRESQL = 5432
 
 
 class OutsideDatabase(Section):
@@ -31,7 +32,7 @@ class OutsideDatabase(Section):
     """
 
     host: Host
-    port: Annotated[int, Field(ge=1, le=65_535)] = 5432
+    port: Annotated[int, Field(ge=1, le=65_535)] = POSTGRESQL
     name: DatabaseName | None = None
     secret: SecretArn
     owner_secret: SecretArn | None = None

@@ -22,7 +22,7 @@ from stacks.gate.template import written
 from stacks.paused import OUTPUT, Paused
 
 Conditions = Mapping[str, Mapping[str, Any]]
-HTTPS, POSTGRESQL = 443, 5432
+HTTPS = 443
 # Session Manager lets people with an IAM identity into an instance without an open port. Its agent needs these
 # actions; none supports resources (Systems Manager user guide, "Add Session Manager permissions to an existing IAM
 # role").

@@ -18,9 +18,9 @@ from constructs import Construct
 
 from contract import rds_ca
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline
+from settings.environment_pipeline import POSTGRESQL, EnvironmentPipeline
 from settings.services import Restore
-from stacks.base import POSTGRESQL, EnvironmentStack, acknowledge, closed_group, keeps, log_group, removal, statement
+from stacks.base import EnvironmentStack, acknowledge, closed_group, keeps, log_group, removal, statement
 from stacks.network import NetworkStack
 from stacks.pipeline_secrets import connector_secret, hash_salt
 from stacks.preparation import Cluster, Preparations

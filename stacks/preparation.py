@@ -17,8 +17,8 @@ from constructs import IDependable
 
 from contract import tags
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline, OutsideDatabase
-from stacks.base import HTTPS, POSTGRESQL, arn, closed_group, statement
+from settings.environment_pipeline import POSTGRESQL, EnvironmentPipeline, OutsideDatabase
+from stacks.base import HTTPS, arn, closed_group, statement
 from stacks.lambda_assets import PSYCOPG2, sql_hash
 from stacks.preparation_requests import preparation
 from stacks.provider import HandlerProvider, Rights, layer_version

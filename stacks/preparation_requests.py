@@ -11,11 +11,9 @@ from typing import Any
 from contract.source import own_schema
 from settings.connectors import ROOT_CERTIFICATE, root_certificate
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline, OutsideDatabase
+from settings.environment_pipeline import POSTGRESQL, EnvironmentPipeline, OutsideDatabase
 from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline
-
-POSTGRESQL = 5432
 
 
 def preparation(

@@ -122,7 +122,7 @@ BEGIN
     WHILE datalake.outbox_drain_step() LOOP
         COMMIT;
         SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-        -- The server has none of these two types: somebody's of the caller's search_path would be taken.
+        -- The server has no >= of numeric and float8: one in the caller's search_path would be taken.
         EXIT WHEN EXTRACT(EPOCH FROM pg_catalog.clock_timestamp() - began) OPERATOR(pg_catalog.>=) seconds;
     END LOOP;
     COMMIT;

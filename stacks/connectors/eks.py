@@ -12,7 +12,8 @@ from plugins.connector_names import GENERATION, offset_topic
 from plugins.workers import connect_workers
 from plugins.workers.connect_workers import BROKERS, IAM_LOGIN, OFFSETS, worker_properties
 from settings.environment import Environment
-from stacks.base import HTTPS, POSTGRESQL, let_in, statement
+from settings.environment_pipeline import POSTGRESQL
+from stacks.base import HTTPS, let_in, statement
 from stacks.connectors.eks_cluster import DEPLOYERS, WATCHERS, KubernetesStack
 from stacks.connectors.manifests import NAMESPACE, PLUGINS, Destination, WorkerGroup, objects
 from stacks.connectors.specs import ConnectorSpec

@@ -20,7 +20,8 @@ from plugins.connector_names import GENERATION
 from plugins.releases.versions import Release
 from plugins.workers.connect_workers import properties_file
 from settings.environment import Environment
-from stacks.base import POSTGRESQL, arn, bucket_arn, let_in, log_group, of_service, statement
+from settings.environment_pipeline import POSTGRESQL
+from stacks.base import arn, bucket_arn, let_in, log_group, of_service, statement
 from stacks.connectors.specs import ConnectorSpec, PipelineConnectors
 from stacks.database import DatabaseStack
 from stacks.preparation import Egress, destinations

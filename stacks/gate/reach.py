@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from ipaddress import ip_network
 
 from settings.addresses import is_private, is_within, too_many
+from settings.environment_pipeline import POSTGRESQL
 from stacks.gate.network import GROUP, Rule, public_subnets, rules, users
 from stacks.gate.template import Subject
 
 # IPsec's key exchange and NAT traversal, over UDP: the only ports that may be open to everyone.
 IPSEC = frozenset({("udp", 500, 500), ("udp", 4500, 4500)})
-POSTGRESQL = 5432
 # What may stand in public subnets, and nowhere else.
 _PUBLIC = frozenset({"AWS::EC2::Instance", "AWS::EC2::NatGateway"})
 

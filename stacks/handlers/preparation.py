@@ -75,7 +75,7 @@ def start(event: Event) -> str:
     server = wanted.get("clusterIdentifier") or f"{wanted['host']}:{wanted['port']}/{wanted['database']}"
     if event["RequestType"] == "Update":
         known = str(event["PhysicalResourceId"])
-        # Not OldResourceProperties: those of a rollback have been refused.
+        # In a rollback OldResourceProperties are the refused ones.
         if "record" in wanted and (before := known.rsplit("/", 3)[0]) != server:
             raise ResourceError(
                 f"pipeline {name}: its database can't move from {before} to {server}: the slot would stay there and"

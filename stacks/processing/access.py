@@ -8,10 +8,10 @@ from constructs import Construct
 
 from settings.connectors import ROOT_CERTIFICATE, root_certificate
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline
+from settings.environment_pipeline import POSTGRESQL, EnvironmentPipeline
 from settings.job import server
 from spark_jobs.options import keys
-from stacks.base import POSTGRESQL, let_in, source_value
+from stacks.base import let_in, source_value
 from stacks.database import DatabaseStack
 from stacks.processing.jobs import JobAssets
 

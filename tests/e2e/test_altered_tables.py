@@ -128,7 +128,7 @@ def test_what_arrives_of_altered_tables_and_what_is_put_aside(
         execute(source, "UPDATE bare SET note = 'x' WHERE id = 2")
     lake = Looking(make.platform)
     wait_until(lambda: len(lake.reasons("items")) == 3 and lake.rows("long")[2]["n"] == 200)
-    # What doesn't fit is put aside before the rest is committed.
+    # Quarantine is written before the commit.
     wait_until(lambda: lake.rows("items")[9].get("latter") == "new")
     wait_until(lambda: lake.rows("rekeyed")[1]["note"] == "last" and {2, 4} <= set(lake.rows("parts")))
     items = lake.rows("items")

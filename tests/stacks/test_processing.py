@@ -69,7 +69,7 @@ def _tables(environment: Synthesized, arguments: list[str]) -> tuple[TableList, 
 
 
 def test_only_a_cluster_with_the_environments_tag_is_changed_and_a_forgotten_one_is_asked_for(dev: Synthesized) -> None:
-    """EMR forgets a cluster's tags with it: under a condition on them nobody would learn that it is gone."""
+    """A forgotten cluster has no tags: a condition on them would hide that it is gone."""
     found = [
         (each["Action"], [*each["Condition"]])
         for policy in dev.properties("processing", "AWS::IAM::Policy")

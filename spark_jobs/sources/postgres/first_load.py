@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column as Expression
@@ -203,7 +203,9 @@ class FirstLoad:
         hashes = hashing(settings, lambda path: read_text(path, self._spark))
         table = f"{quoted(jdbc.schema)}.{quoted(jdbc.table)}"
         files = _FILES.format(name=literal(table))
-        holders, before = self._holders(), self._asked(files)
+        holders, before = self._holders(), literal(self._asked(files) or "")
+        message = literal(f"{jdbc.name} was truncated or rewritten while it was read")
+        unchanged = _UNCHANGED.format(files=files, before=before, message=message)
         size, rows = sum(one.size for one in holders), sum(one.rows for one in holders)
         if size > SMALL_BYTES and not rows:
             rows = self._sampled(max(holders, key=lambda one: one.size), size)
@@ -220,9 +222,6 @@ class FirstLoad:
             parts = [part for one in holders for part in one.parts()]
             read += [one.sql for one in holders]
         self._say("waits for its turn to be read")
-        message = literal(f"{jdbc.name} was truncated or rewritten while it was read")
-        check = _UNCHANGED.format(files=files, before=literal(before or ""), message=message)
-        shown = _SHOWN.format(relations=f"ARRAY[{', '.join(map(literal, read))}]::regclass[]::oid[]")
         return LoadBatch(
             spark=self._spark,
             database=self._database,
@@ -236,7 +235,7 @@ class FirstLoad:
             snapshot=snapshot,
             start=start,
             hashing=hashes,
-            checks=f"{shown}; SELECT FROM {table} LIMIT 0; DO {literal(check)}",
+            checks=f"{_shown(read)}; SELECT FROM {table} LIMIT 0; DO {literal(unchanged)}",
         )
 
     def reset(self) -> None:
@@ -261,3 +260,7 @@ class FirstLoad:
             return look.text(query)
         finally:
             look.close()
+
+
+def _shown(relations: Iterable[str]) -> str:
+    return _SHOWN.format(relations=f"ARRAY[{', '.join(map(literal, relations))}]::regclass[]::oid[]")

@@ -140,7 +140,7 @@ STEPS: dict[str, tuple[str, Mutation, str]] = {
         script("https://github.com/", "https://x.example/"),
         "UserData is none of our scripts",
     ),
-    "code: a VPN server that nobody has checked": (
+    "code: a VPN server without the check of its download": (
         "prod",
         script("\n  check_release\n", "\n"),
         "UserData is none of our scripts",

@@ -390,7 +390,10 @@ def deployed(kind: Kind, stack: Stack, there: Payload | None, chosen: random.Ran
         kind.end_next(chosen.choice((DEATH, EARLY_DEATH, LOST)))
     waiter = stack.begin_create(wanted) if there is None else stack.begin_update(wanted)
     cancelled_after = chosen.choice([None, None, 0, 30, 60, 120, 240, 600])
-    kind.world.finish(waiter) if cancelled_after is None else kind.world.run(cancelled_after)
+    if cancelled_after is None:
+        kind.world.finish(waiter)
+    else:
+        kind.world.run(cancelled_after)
     kind.end_next("")
     if cancelled_after is None and waiter.succeeded:
         stack.take(waiter)
