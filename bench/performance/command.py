@@ -67,11 +67,12 @@ def _earlier(path: Path) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """Return what figures depend on: the processor, its cores, memory in GB, the kernel."""
+    """Return what figures depend on: the processor, its cores, memory in GB, the kernel without its build's name."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
+    kernel = platform.release().partition("-")[0]
     gigabytes = round(psutil.virtual_memory().total / 2**30)
-    return {"cpu": model, "cores": os.cpu_count(), "memory_gb": gigabytes, "kernel": platform.release()}
+    return {"cpu": model, "cores": os.cpu_count(), "memory_gb": gigabytes, "kernel": kernel}
 
 
 def run(words: str) -> dict[str, Any]:
@@ -94,6 +95,7 @@ def run(words: str) -> dict[str, Any]:
         "command": bench.command,
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "commit": _commit(),
+        "kernel": platform.release(),
         "seconds": round(time.monotonic() - began),
         "busy_percent": round(busy),
         "status": process.returncode,
