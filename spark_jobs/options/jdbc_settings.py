@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import parse_qsl, urlsplit
 
@@ -61,7 +61,7 @@ class Server:
     connections: int = number(f"{keys.JDBC_PREFIX}connections", 2, 1, 100)
     statement_seconds: float = number(f"{keys.JDBC_PREFIX}statement.timeout.seconds", 600, 1, DAY_S, whole=False)
     # The driver's own settings, by its names.
-    extra: tuple[tuple[str, str], ...]
+    extra: tuple[tuple[str, str], ...] = field(repr=False)
 
     @property
     def hosts(self) -> tuple[str, ...]:

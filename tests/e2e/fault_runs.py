@@ -221,7 +221,7 @@ def main(seed: int, only: str, folder: Path | None) -> int:
     print(f"seed {seed}\n{HEAD}", flush=True)
     runs = sum(_try_all(folder / name, name, seed, only) for name in PIPELINES)
     print(f"{runs} faults, each ended equal")
-    return 0
+    return 0 if runs else 1
 
 
 def _try_all(folder: Path, pipeline: str, seed: int, only: str) -> int:

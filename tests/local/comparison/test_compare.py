@@ -194,7 +194,9 @@ def test_the_salt_never_reaches_the_database(shop: ConnectionParameters, postgre
     compare(shop, compared("items", columns, items(1), salt=b"pepper and salt"))
     execute(shop, "ALTER SYSTEM RESET log_statement")
     execute(shop, "SELECT pg_reload_conf()")
-    assert "pepper" not in postgres_log.read_text()
+    logged = postgres_log.read_text()
+    assert '"items"' in logged
+    assert not {salt for salt in ("pepper", b"pepper".hex()) if salt in logged}
 
 
 @pytest.mark.parametrize("lake_id", ["99999999999999999999", "no number"])

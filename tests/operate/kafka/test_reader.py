@@ -21,7 +21,7 @@ from plugins.kafka.topics import READER_GROUP
 from tests.conftest import free_port
 from tests.operate.conftest import without_credentials
 
-SECRET = "nobody's-secret-key"
+SECRET = "nobodys-secret-key"
 MSK = Cluster(
     environment="dev", bootstrap_servers="b-1.example:9098,b-2.example:9098", topics={"t": "t"}, region="ap-southeast-2"
 )

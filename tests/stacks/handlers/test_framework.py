@@ -168,7 +168,7 @@ def test_an_owner_stays_the_same_through_its_events() -> None:
         "database.password = hunter2 x",
         "Secret: hunter2",
         '{"password":"hunter2"}',
-        '{"database.password" : "hun ter2", "user":"hunter2 hunter2"}',
+        '{"database.password" : "hun hunter2", "user":"hunter2 hunter2"}',
         "{'passwd': 'hunter2'}",
         r"{\"password\":\"hunter2\",\"a\":1}",
         r'"password":"a\"hunter2"',

@@ -153,7 +153,8 @@ def test_a_secret_is_asked_for_by_boto3(glue_endpoint: str, monkeypatch: pytest.
 
 
 def test_secrets_are_in_no_text_of_the_settings() -> None:
-    assert "hush" not in repr(server("localhost", password=Password(given="hush")))
+    extra = (("sslpassword", "hush"),)
+    assert "hush" not in repr(server("localhost", password=Password(given="hush"), extra=extra))
 
 
 def asked(spark: SparkSession, port: int, parameters: ConnectionParameters, **changes: Any) -> str | None:
