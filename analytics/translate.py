@@ -156,7 +156,7 @@ def _tidy(description: str) -> str:
 def first_word(text: str) -> str:
     """Return the statement's first word in capitals; empty where it has none or can't be read."""
     try:
-        return next((token.text.upper() for token in sqlglot.tokenize(text, read="athena")), "")
+        return next((token.text.upper() for token in sqlglot.tokenize(text, read="athena") if token.text), "")
     except TokenError:
         return ""
 

@@ -176,7 +176,7 @@ def pause(
     anyway: Annotated[bool, typer.Option("--anyway", help="Pause even if there are objections.")] = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Stop what costs by the hour (EMR, MSK Connect, Aurora) without losing changes; run it again to resume.
+    """Stop what costs by the hour (EMR, MSK Connect, Aurora) without losing changes; if interrupted, run it again.
 
     Examples: ./lake aws pause -e dev; ./lake aws pause -e prod --confirm prod
     """

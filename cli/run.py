@@ -12,7 +12,7 @@ from contract.errors import UserError
 app = Commands(
     "A change-data-capture lake: on one machine, and on AWS.\n\n"
     "Exit status: 0 done or equal, 1 the answer is no, 2 usage, 3 can't, 130 interrupted.\n\n"
-    "From the environment: LAKE_PIPELINE in place of --pipeline, and secrets.\n\n"
+    "From the environment: LAKE_PIPELINE in place of --pipeline, LENSES_PLUGIN and JDBC_PLUGIN, and secrets.\n\n"
     "Completion: ./lake --install-completion; in zsh and fish with a link to it on the PATH."
 )
 
@@ -246,7 +246,10 @@ def demo(
     ] = "orders",
     *,
     folder: Annotated[
-        Path | None, typer.Option(help="Where the demo keeps everything.", file_okay=False, show_default="build/demo")
+        Path | None,
+        typer.Option(
+            help="Where the demo keeps everything.", file_okay=False, show_default="build/demo, build/demo-query"
+        ),
     ] = None,
     from_: Annotated[
         Path | None, typer.Option("--from", help="places: load Pagila's data from this dump, a file or its folder.")

@@ -3,9 +3,10 @@
 import contextlib
 import dataclasses
 import json
+import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -67,8 +68,14 @@ Folder = Annotated[
 
 class _Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
-        with one_line_errors(str(ctx.info_name)):
+        with one_line_errors(str(ctx.info_name), _selecting(ctx.params)):
             return super().invoke(ctx)
+
+
+def _selecting(given: Mapping[str, Any]) -> str:
+    """Return the options that select the platform of this call, for the commands that an error names."""
+    options = (("-p", given.get("pipeline")), ("--folder", given.get("folder")))
+    return "".join(f" {name} {shlex.quote(str(value))}" for name, value in options if value is not None)
 
 
 class Commands(typer.Typer):
@@ -83,7 +90,7 @@ class Commands(typer.Typer):
 
 
 @contextlib.contextmanager
-def one_line_errors(command: str) -> Iterator[None]:
+def one_line_errors(command: str, options: str = "") -> Iterator[None]:
     """Turn what a user can cause into a line and an exit status; SIGTERM and SIGHUP count as Ctrl-C, unless ignored.
 
     Whatever the block has started it has to stop when a KeyboardInterrupt passes through it.
@@ -92,7 +99,7 @@ def one_line_errors(command: str) -> Iterator[None]:
     ends = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, _interrupt) for number in ends}
     try:
-        with errors.one_line_errors(command):
+        with errors.one_line_errors(command, options=options):
             try:
                 yield
             except typer.Abort:

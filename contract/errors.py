@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,16 +18,28 @@ INTERRUPTED = 130  # 128 and SIGINT's number, as shells say it
 UNLIKE_ATHENA = "not as in Athena: "
 
 
+# A command on the local platform, in a message, that doesn't name the pipeline.
+_COMMAND = re.compile(r"`\./lake (?:up|down|status|resnapshot|reconcile|query|dashboard)(?=[ `])(?! -p)")
+
+
+def with_options(text: str, options: str) -> str:
+    """Return a message whose commands have the options that select a platform, such as ` -p shop`."""
+    return _COMMAND.sub(lambda command: command[0] + options, text)
+
+
 class UserError(Exception):
     """Its text is one line for the user: what is wrong, where, and what to do. Further lines show details."""
 
 
 @contextlib.contextmanager
-def one_line_errors(prefix: str, *others: type[Exception], interrupted: str = "interrupted") -> Iterator[None]:
+def one_line_errors(
+    prefix: str, *others: type[Exception], interrupted: str = "interrupted", options: str = ""
+) -> Iterator[None]:
     """End the program without a traceback: `<prefix>: <the error's text>` on standard error, and CANNOT.
 
     `others` are errors of libraries whose first line says what is wrong; the system's (OSError) are always shown.
-    Ctrl-C ends it with INTERRUPTED and that word. A closed pipe is not an error (`./lake kafka tail … | head`).
+    `options`: with_options'. Ctrl-C ends it with INTERRUPTED and that word. A closed pipe is not an error (`./lake
+    kafka tail … | head`).
     """
     shown: tuple[type[Exception], ...] = (UserError, OSError, *others)
     try:
@@ -36,17 +49,18 @@ def one_line_errors(prefix: str, *others: type[Exception], interrupted: str = "i
         sys.stdout = None
         sys.exit(0)
     except shown as error:
-        show(prefix, error)
+        show(prefix, error, options)
         sys.exit(CANNOT)
     except KeyboardInterrupt:
         print(f"{prefix}: {interrupted}", file=sys.stderr)
         sys.exit(INTERRUPTED)
 
 
-def show(prefix: str, error: BaseException) -> None:
+def show(prefix: str, error: BaseException, options: str = "") -> None:
     """Print an error's text to standard error, with its notes in the first line; if it has no text, its name."""
     first, *more = error_text(error).splitlines()
-    print("\n".join(["; ".join([f"{prefix}: {first}", *getattr(error, "__notes__", ())]), *more]), file=sys.stderr)
+    lines = ["; ".join([f"{prefix}: {first}", *getattr(error, "__notes__", ())]), *more]
+    print(with_options("\n".join(lines), options), file=sys.stderr)
 
 
 def error_text(error: BaseException) -> str:

@@ -121,7 +121,7 @@ def _start(platform: Platform, display: Display) -> float:
             loaded = time.monotonic()
         display.progress(step)
 
-    platform.up(progress)
+    platform.up(progress, stays=False)
     return loaded
 
 

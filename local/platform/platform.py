@@ -79,24 +79,25 @@ class Platform:
     def pipeline(self) -> LocalPipeline:
         return self._built(self.record.ports())[1]
 
-    def up(self, progress: Progress = silent) -> None:
+    def up(self, progress: Progress = silent, *, stays: bool = True) -> None:
         """Start what doesn't run; return once the source's rows are in the landing bucket and the job runs.
 
         Continues after a `down`, a kill or a reboot. When it is interrupted or a service doesn't start, it stops what
-        it has started. When data doesn't come, everything keeps running, and the error has a note. In the end, what
-        runs is supervised. Raises PlatformError, JarsError, JavaNotFoundError or LoadError, each with one line.
+        it has started. When data doesn't come, everything keeps running; the error says so if the platform `stays`. In
+        the end, what runs is supervised. Raises PlatformError, JarsError, JavaNotFoundError or LoadError, each with one
+        line.
         """
         with self._at_work():
             self.processes.cancelled.clear()
             try:
-                self._start(self._settle(), progress)
+                self._start(self._settle(), progress, stays=stays)
             finally:
                 running = self.running()
                 if running and SUPERVISOR not in running:
                     self.processes.cancelled.clear()
                     self._supervise()
 
-    def _start(self, before: set[str], progress: Progress) -> None:
+    def _start(self, before: set[str], progress: Progress, *, stays: bool) -> None:
         """Start what isn't in `before`, which runs."""
         for path in self._password_files:
             create_password(path)
@@ -117,7 +118,7 @@ class Platform:
             if self.processes.cancelled.is_set():
                 with uninterrupted():
                     self._stop([name for name in STOP_ORDER if name not in before], silent)
-            else:
+            elif stays:
                 # Keep running services up: the remedy needs them.
                 error.add_note(RUNS)
             raise

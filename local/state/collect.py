@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
+from contract.errors import with_options
 from contract.lake import LANDING_PREFIX
 from contract.table_states import LOADING, STARTING
 from local.errors import PlatformError
 from local.files import free_bytes
 from local.look.json_lines import read_to
+from local.platform.command import option
 from local.platform.job import TableState
 from local.platform.platform import Platform
 from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, LocalDerived, LocalTable
@@ -100,6 +102,8 @@ class Collector:
             *(one for table in data.tables for one in problems.of_table(table, platform.processes.log_file("job"))),
             *problems.of_outbox(data.outbox_queue),
         )
+        options = option(platform.options.pipeline)
+        found = tuple(replace(one, remedy=with_options(one.remedy, options)) for one in found)
         if found:
             # A password that was taken before may be the cause.
             self._accepted = None

@@ -75,10 +75,14 @@ def unknown(lines: list[Item]) -> list[Item]:
 
 
 def requests_of_rounds(prices: Prices, interval_seconds: float) -> tuple[float, float]:
-    """Return the USD a month of the job's requests if each round commits, and if none finds anything: one LIST each."""
+    """Return the USD a month of a table's requests if each round commits, and if none finds anything: one LIST each.
+
+    Its claim's are part of both.
+    """
     rounds = prices.hours_per_month * 3600 / interval_seconds / 1000
-    dear, cheap, commit = prices.of("s3.requests").usd, prices.of("s3.reads").usd, prices.commit_requests
-    return rounds * (commit["puts_and_lists"] * dear + commit["reads"] * cheap), rounds * dear
+    dear, cheap, commit = prices.of("s3.requests").usd, prices.of("s3.reads").usd, prices.job_requests
+    claim = prices.hours_per_month * commit["claim_an_hour"] / 1000 * dear
+    return claim + rounds * (commit["puts_and_lists"] * dear + commit["reads"] * cheap), claim + rounds * dear
 
 
 def _paid(app: App, prices: Prices) -> Iterator[Item]:

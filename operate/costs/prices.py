@@ -56,7 +56,7 @@ class Prices(_Part):
     read: datetime.date
     families: dict[str, Family]
     prices: dict[str, Price]
-    commit_requests: dict[str, int]
+    job_requests: dict[str, int]
     usage: dict[str, float]
 
     @property

@@ -108,6 +108,7 @@ def test_all_columns_may_be_wanted(sql: str) -> None:
         ("SELECT 1; SELECT 2", "one statement, please: these are 2"),
         ("SELECT 1; DROP TABLE x", "one statement, please: these are 2"),
         ("COPY (SELECT 1) TO 'x'", "COPY isn't a query"),
+        ("DROP TABLE x", "DROP isn't a query"),
         ("INSTALL httpfs", "INSTALL isn't a query"),
         ("LOAD httpfs", "LOAD isn't a query"),
         ("ATTACH 'x.db'", "can't be read"),

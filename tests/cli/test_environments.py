@@ -1,3 +1,4 @@
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,16 @@ def test_an_environment_that_is_not_there_is_one_line(words: str) -> None:
     assert done.exit_code == CANNOT
     [line] = done.stderr.splitlines()
     assert line.startswith(f"{command}: environments/nope.toml: no such environment; there are dev, ")
+
+
+@pytest.mark.parametrize("command", ["status", "dashboard", "reconcile", "resnapshot", "query 'SELECT 1'"])
+def test_a_platform_that_is_missing_is_named_with_its_options(
+    command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(files, "BUILD", tmp_path)
+    assert "`./lake up -p pagila` starts" in run(f"{command} -p pagila").stderr
+    folder = shlex.quote(str(tmp_path / "my lake"))
+    assert f"`./lake up --folder {folder}` starts" in run(f"{command} --folder {folder}").stderr
 
 
 @pytest.mark.parametrize("command", ["topics", "tail"])

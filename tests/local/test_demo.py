@@ -199,6 +199,8 @@ def test_an_error_or_interrupt_stops_the_platform_and_writes_no_summary(
     with pytest.raises(type(error)):
         walk.run(replace(walked, prove=Mock(side_effect=error)), Console(quiet=True), tmp_path)
     assert done(platform)[-2:] == ["down", "__exit__"]
+    # An error of it doesn't say that the rest runs on.
+    assert platform.up.call_args.kwargs == {"stays": False}
     assert not (tmp_path / "summary.json").exists()
 
 

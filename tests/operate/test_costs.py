@@ -15,6 +15,7 @@ from operate.diff import snapshots
 from operate.errors import OperateError
 from settings import aws_offers
 from settings.load import load, names
+from spark_jobs.table.claim import LEASE_SECONDS
 from stacks.gate.facts import Facts
 from stacks.gate.template import App
 
@@ -141,11 +142,13 @@ def test_what_has_no_price_is_said_and_the_total_incomplete(app: App, what: str)
 def test_fewer_rounds_make_fewer_requests_and_an_idle_round_is_one() -> None:
     busy, idle = requests_of_rounds(PRICES, 60)
     rounds = 730 * 60
-    assert idle == pytest.approx(rounds * PRICES.of("s3.requests").usd / 1000)
-    commit = PRICES.commit_requests
+    # Each third of a lease takes a LIST and a PUT.
+    claim = 730 * 2 * 3600 / (LEASE_SECONDS / 3) * PRICES.of("s3.requests").usd / 1000
+    assert idle == pytest.approx(claim + rounds * PRICES.of("s3.requests").usd / 1000)
+    commit = PRICES.job_requests
     each = commit["puts_and_lists"] * PRICES.of("s3.requests").usd + commit["reads"] * PRICES.of("s3.reads").usd
-    assert busy == pytest.approx(rounds * each / 1000)
-    assert requests_of_rounds(PRICES, 120) == pytest.approx((busy / 2, idle / 2))
+    assert busy == pytest.approx(claim + rounds * each / 1000)
+    assert requests_of_rounds(PRICES, 120) == pytest.approx(((busy + claim) / 2, (idle + claim) / 2))
     [pipeline] = DEV.facts.settings.pipelines
     job = pipeline.job.model_copy(update={"sync_interval_seconds": 7})
     settings = DEV.facts.settings.model_copy(update={"pipelines": (pipeline.model_copy(update={"job": job}),)})

@@ -207,7 +207,8 @@ def expect(folder: Path, *services: str) -> None:
     (folder / "state.json").write_text(json.dumps({**RECORD, "services": list(services)}))
 
 
-DOWN = "the platform in {folder} is down: `./lake up` starts it"
+UP = "`./lake up --folder {folder}`"
+DOWN = f"the platform in {{folder}} is down: {UP} starts it"
 
 
 @pytest.mark.parametrize(
@@ -215,9 +216,9 @@ DOWN = "the platform in {folder} is down: `./lake up` starts it"
     [
         (set(), set(), DOWN),
         ({SUPERVISOR}, set(), DOWN),
-        ({"kafka", "postgres", SUPERVISOR}, set(), "s3 must run for that: `./lake up` starts what is dead (see {log})"),
+        ({"kafka", "postgres", SUPERVISOR}, set(), f"s3 must run for that: {UP} starts what is dead (see {{log}})"),
         ({"postgres", "s3"}, {"s3"}, "s3 doesn't respond (stopped or hung): see {log}"),
-        ({"postgres", "s3"}, set(), f"postgres refuses the login: no: {SETS_PASSWORD}"),
+        ({"postgres", "s3"}, set(), f"postgres refuses the login: no: {SETS_PASSWORD.replace('`./lake up`', UP)}"),
     ],
 )
 def test_reconcile_names_in_one_line_what_it_misses(
@@ -233,7 +234,8 @@ def test_reconcile_names_in_one_line_what_it_misses(
 def test_without_job_and_commit_reconcile_says_so_at_once(folder: Path, running: set[str], table: Table) -> None:
     running |= {"postgres", "s3"}
     status, _, shown = reconcile(folder)
-    line = "reconcile: s3://lake/cdc_events has no commit, and the job doesn't run: `./lake up` starts it\n"
+    up = UP.format(folder=folder)
+    line = f"reconcile: s3://lake/cdc_events has no commit, and the job doesn't run: {up} starts it\n"
     assert (status, shown) == (CANNOT, line)
     table.exists.assert_called_once()
 
@@ -361,7 +363,7 @@ def test_what_runs_after_an_interrupted_up_is_supervised_again(
 def test_a_folder_without_a_platform_is_said_to_have_none(tmp_path: Path) -> None:
     folder = tmp_path / "nothing"
     for asked, status, said in (
-        ("status", CANNOT, f"status: there is no platform in {folder}: `./lake up` starts one\n"),
+        ("status", CANNOT, f"status: there is no platform in {folder}: {UP.format(folder=folder)} starts one\n"),
         ("down", 0, f"nothing runs in {folder}\n"),
     ):
         done = CliRunner().invoke(app, [asked, "--folder", str(folder)])

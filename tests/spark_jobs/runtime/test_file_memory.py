@@ -100,7 +100,7 @@ def test_requests_per_commit(spark: SparkSession, s3: CountedS3, tmp_path: Path,
     assert statistics.median(totals[-3:]) <= max(totals[:3]) + 10, totals
     if conf == "cdc_events.properties":
         assert statistics.median_low(work) <= MOST_WORK, work
-        priced = load_prices().commit_requests
+        priced = load_prices().job_requests
         assert statistics.mean(count["LIST"] + count["PUT"] for count in counts) <= priced["puts_and_lists"]
         assert statistics.mean(count["HEAD"] + count["GET"] for count in counts) <= priced["reads"]
 
