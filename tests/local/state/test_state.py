@@ -20,6 +20,7 @@ from local.errors import RefusedError
 from local.look.json_lines import BUCKET, prefix
 from local.problem import Problem
 from local.services.source_database import OutboxQueue, Slot
+from local.sink.settings import UnavailableError
 from local.state import collect, services
 from local.state.quarantine import MOST_BYTES, REASON_CHARACTERS, SHOWN, Quarantine, QuarantinedLine, entry, newest
 from local.state.stages import Stage, Stages, Trail, on_wall_clock, wal_bytes
@@ -36,6 +37,7 @@ def test_a_service_that_hangs_during_a_look_is_asked_nothing_more(monkeypatch: p
     resumed.set()
     assert answering.ask(lambda: 1, "postgres", "s3") is None
     assert answering.ask(lambda: 1, "s3") == 1
+    assert answering.ask(Mock(side_effect=UnavailableError("s3://landing: no connection")), "s3") is None
     with pytest.raises(ValueError, match="invalid literal"):
         answering.ask(lambda: int("x"), "s3")
 
