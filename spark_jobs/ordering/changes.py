@@ -17,7 +17,7 @@ from pyspark.sql.window import WindowSpec
 
 from contract.events import CREATE, LSN, OPERATION, READ
 from spark_jobs.decoding.schema import IS_DELETED, Column
-from spark_jobs.ordering.memory import LATE, OFFSET, SENT_MS, isnt_behind
+from spark_jobs.ordering.memory import LATE, OFFSET, SENT_MS, is_before
 
 # No field that becomes a column can have these names.
 KEY = "event key"
@@ -260,7 +260,7 @@ def placed(
         deleted_at = F.col("deleted_at").cast(type_of(events, LSN))
         known.append(deleted_at + 1)
         repeated = F.coalesce(F.col("_next_delete") <= deleted_at, F.lit(False))
-        again = again | repeated | isnt_behind(F.col("delete_offset"), F.col("delete_sent_ms"))
+        again = again | repeated | is_before(F.col("delete_offset"), F.col("delete_sent_ms"))
     place = F.when(again, F.lit(FIRST)).otherwise(F.greatest(first, *known))
     return _at(found, place).select(*events.columns)
 

@@ -17,7 +17,7 @@ from spark_jobs.options.keys import TRUNCATE_APPLY
 from spark_jobs.options.table_settings import TableSettings
 from spark_jobs.ordering import changes, memory
 from spark_jobs.ordering.changes import KEY, STORED_AT, key_of
-from spark_jobs.ordering.memory import LATE, Truncates, is_mark, isnt_behind, rank
+from spark_jobs.ordering.memory import LATE, Truncates, is_before, is_mark, rank
 from spark_jobs.ordering.orderer import OrderedChanges, Orderer
 from spark_jobs.ordering.read_again import differences
 from spark_jobs.sources.batches import Batch
@@ -59,7 +59,7 @@ class BatchTruncates:
         """
         applied, place = self.known.applied, self.known.place
         known = F.lit(None if applied is None else applied + 1)
-        again = isnt_behind(F.lit(place.offset), F.lit(place.sent_ms)) if place else F.lit(False)
+        again = is_before(F.lit(place.offset), F.lit(place.sent_ms)) if place else F.lit(False)
         if self.mode != TRUNCATE_APPLY or self.summary.truncated is None:
             return self._rows(events), known, again
         at = F.when(F.col(f"row.{OPERATION}") == TRUNCATE, F.col(f"row.{LSN}"))

@@ -36,9 +36,12 @@ class TopicPlace(NamedTuple):
     sent_ms: int
 
 
-def isnt_behind(offset: Expression, sent_ms: Expression) -> Expression:
-    """Check whether an event is at a place or before it; False if its source doesn't say."""
-    return F.coalesce((F.col(OFFSET) <= offset) & (F.col(SENT_MS) <= sent_ms), F.lit(False))
+def is_before(offset: Expression, sent_ms: Expression) -> Expression:
+    """Check whether an event is before a place; False if its source doesn't say.
+
+    A file's events have one offset, its last one's. Within a file the batch has their order.
+    """
+    return F.coalesce((F.col(OFFSET) < offset) & (F.col(SENT_MS) <= sent_ms), F.lit(False))
 
 
 _COLUMNS = ("deleted_at", "delete_offset", "delete_sent_ms")
