@@ -170,7 +170,7 @@ class Ingest(KeptTable):
             self._first_load.reset()
 
     def _brought(self, batch: Batch, started: float) -> CommitReport | None:
-        with self._turns.take(small=batch.is_small), self._compiling.unless(batch.is_small):
+        with self._turn(small=batch.is_small), self._compiling.unless(batch.is_small):
             with self._told(batch, READ):
                 batch, decoded = self._decoder.decode(batch)
             try:
