@@ -170,7 +170,7 @@ class Ingest(KeptTable):
             self._first_load.reset()
 
     def _brought(self, batch: Batch, started: float) -> CommitReport | None:
-        with self._turns.take(small=batch.is_small), self._compiling.unless(batch.is_small):
+        with self._turn(small=batch.is_small), self._compiling.unless(batch.is_small):
             with self._told(batch, READ):
                 batch, decoded = self._decoder.decode(batch)
             try:
@@ -279,7 +279,7 @@ class Ingest(KeptTable):
         if self._transformer:
             rows = self._transformer(rows)
         if emptied is not None:
-            rows = self._emptied(rows, newest, emptied)
+            rows = self._emptied(rows, emptied)
         is_new = self._last_instant is None
         operation = operation_for(self._settings.table, ordered, is_new=is_new, log=self._log)
         commit = self._written(rows, following.to_metadata(), operation=operation)
@@ -306,13 +306,13 @@ class Ingest(KeptTable):
             if column.name not in there and not column.name.startswith(PREFIX)
         }
 
-    def _emptied(self, rows: DataFrame, newest: DataFrame, applied: int) -> DataFrame:
+    def _emptied(self, rows: DataFrame, applied: int) -> DataFrame:
         """Return the batch's rows to write, and deletes of the table's rows that a TRUNCATE has removed."""
         self._log(f"TRUNCATE at {applied}: the rows that aren't newer go")
         if self._table.schema() is None:
             return rows
         self._compiling.resume()  # as for every read of the table
-        gone = removals(self._table.rows(), newest, self._settings.table, applied)
+        gone = removals(self._table.rows(), rows, self._settings.table, applied)
         return rows.unionByName(gone, allowMissingColumns=True)
 
     def _without_idle_deletes(self, newest: DataFrame) -> DataFrame:

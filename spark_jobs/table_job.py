@@ -171,7 +171,7 @@ class Loop:
         except Exception as error:  # noqa: BLE001  (the network, S3, Kafka, Spark and Hudi each raise their own)
             if not self.shared.stop.is_set():
                 self._try_again(error)
-            # Waiting for a claim, or for executors, ends with an error when the job is told to stop.
+            # Waiting for a claim, a turn or executors ends with an error when the job is told to stop.
             return False, None
         self._backoff.over()
         self._counted = 0

@@ -12,7 +12,7 @@ import operator
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import cast
 
 from pyspark.sql import Column as Expression
@@ -49,6 +49,22 @@ _JAVA_ARRAY = r"^\[(\[|L[\w.$]+;|[BCDFIJSZ])[\w.$;\[]*@[0-9a-f]+$"
 _CAPITALS = [f"{code:02X}" for code in range(0x20) if code % 16 > 9]
 _CODES = list(events.PLACEHOLDER.encode())
 _IN_BASE64 = base64.b64encode(events.PLACEHOLDER.encode()).decode()
+# Debezium derives a placeholder's uuid from its MD5 (java.util.UUID.nameUUIDFromBytes).
+_MD5 = hashlib.md5(events.PLACEHOLDER.encode(), usedforsecurity=False).digest()
+_IN_ARRAYS = (events.PLACEHOLDER, _IN_BASE64, str(uuid.UUID(bytes=_MD5, version=3)))
+_as_json = partial(json.dumps, separators=(",", ":"))
+_AS_HSTORE = _as_json({events.PLACEHOLDER: events.PLACEHOLDER})
+# The texts that are placeholders, where the plain one isn't or isn't alone.
+_PLACEHOLDERS: dict[Encoding, tuple[str, ...]] = {
+    Encoding.ARRAY: (),
+    **dict.fromkeys((Encoding.BYTES, Encoding.TEXT_AS_BYTES), (_IN_BASE64,)),
+    Encoding.HSTORE: (_AS_HSTORE,),
+    # The source's type isn't known.
+    Encoding.ANYTHING: (
+        *(events.PLACEHOLDER, _IN_BASE64, _AS_HSTORE),
+        *(_as_json(array) for array in (_CODES, *([text] for text in _IN_ARRAYS))),
+    ),
+}
 
 
 def by_kind(columns: Iterable[Column]) -> list[tuple[Column, ...]]:
@@ -96,27 +112,17 @@ def is_placeholder(value: Expression, column: Column) -> Expression:
     """Check whether a value is a TOAST placeholder; each encoding has its own."""
     if column.encoding is Encoding.ARRAY:
         return _is_array_placeholder(value, column)
-    return F.coalesce(value == _placeholder_text(column), F.lit(False))
+    return F.coalesce(value.isin(*_placeholder_texts(column)), F.lit(False))
 
 
-def _placeholder_text(column: Column) -> str:
-    """Return a placeholder as it is sent; an array has no text."""
-    return {
-        Encoding.ARRAY: "",
-        Encoding.BYTES: _IN_BASE64,
-        Encoding.TEXT_AS_BYTES: _IN_BASE64,
-        Encoding.HSTORE: json.dumps({events.PLACEHOLDER: events.PLACEHOLDER}, separators=(",", ":")),
-    }.get(column.encoding, events.PLACEHOLDER)
+def _placeholder_texts(column: Column) -> tuple[str, ...]:
+    return _PLACEHOLDERS.get(column.encoding, (events.PLACEHOLDER,))
 
 
 def _is_array_placeholder(value: Expression, column: Column) -> Expression:
     element = cast(T.ArrayType, column.wire).elementType
     if isinstance(element, T.StringType):
-        # Debezium derives a placeholder's uuid from its MD5 (java.util.UUID.nameUUIDFromBytes).
-        digest = uuid.UUID(bytes=hashlib.md5(events.PLACEHOLDER.encode(), usedforsecurity=False).digest(), version=3)
-        return F.coalesce(
-            (F.size(value) == 1) & value[0].isin(events.PLACEHOLDER, _IN_BASE64, str(digest)), F.lit(False)
-        )
+        return F.coalesce((F.size(value) == 1) & value[0].isin(*_IN_ARRAYS), F.lit(False))
     codes = F.array(*(F.lit(code).cast(element) for code in _CODES))
     return F.coalesce(value == codes, F.lit(False))
 
@@ -124,12 +130,11 @@ def _is_array_placeholder(value: Expression, column: Column) -> Expression:
 def has_one_placeholder(columns: Sequence[Column]) -> Expression:
     """Check whether a value is a TOAST placeholder."""
     found = [F.lit(False)]
-    for alike in wire.grouped(filter(has_placeholder, columns), _placeholder_text):
+    for alike in wire.grouped(filter(has_placeholder, columns), _placeholder_texts):
         sent = [F.expr(wire.sent_path(column)) for column in alike]
         if alike[0].encoding is Encoding.ARRAY:
             found += [_is_array_placeholder(value, column) for value, column in zip(sent, alike, strict=True)]
-        else:
-            found.append(F.coalesce(F.lit(_placeholder_text(alike[0])).isin(*sent), F.lit(False)))
+        found += [F.coalesce(F.lit(text).isin(*sent), F.lit(False)) for text in _placeholder_texts(alike[0])]
     return reduce(operator.or_, found)
 
 

@@ -66,7 +66,7 @@ class DerivedTable(MadeTable):
         wanted = {name: at for name, at in instants.items() if at is not None}
         if self._waits(tuple(name for name, at in instants.items() if at is None)) or wanted == self._of:
             return None
-        with self._turns.take():
+        with self._turn():
             try:
                 return self._brought(wanted, started)
             except Exception as error:

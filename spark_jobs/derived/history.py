@@ -215,7 +215,7 @@ class HistoryTable(MadeTable):
             instants = self._next()
             if not instants:
                 return None
-            with self._turns.take():
+            with self._turn():
                 found = self._brought(instants, started)
             self._read_to = instants[-1]
             if found is not None:

@@ -31,7 +31,13 @@ def with_key(decoded: DataFrame, key_fields: Sequence[str]) -> DataFrame:
 
 
 def key_of(columns: Sequence[str]) -> Expression:
-    return F.to_json(F.array(*(F.col(name).cast("string") for name in columns)))
+    return F.to_json(F.array(*map(_key_text, columns)))
+
+
+def _key_text(name: str) -> Expression:
+    """Return a value as text. Each byte becomes a character: JSON would make one of all that aren't UTF-8."""
+    text = F.col(name).cast("string")
+    return F.when(F.typeof(name) == "binary", F.decode(text.cast("binary"), "ISO-8859-1")).otherwise(text)
 
 
 def without_deleted_before(events: DataFrame, deletes: DataFrame, *, ordering: str) -> DataFrame:

@@ -88,17 +88,18 @@ class BatchTruncates:
         return events.filter(~is_mark()) if self.summary.marks else events
 
 
-def removals(rows: DataFrame, newest: DataFrame, table: TableSettings, position: int) -> DataFrame:
+def removals(rows: DataFrame, written: DataFrame, table: TableSettings, position: int) -> DataFrame:
     """Return deletes of the table's `rows` that a TRUNCATE has removed, except those that the batch replaces.
 
-    `newest` are the batch's folded events. The result has key, partition, position and Hudi's flag of deletes.
+    `written` are the batch's rows. The result has key, partition, position and Hudi's flag of deletes.
     """
     columns = dict.fromkeys((*table.key_fields, *table.partition_fields))
     kind = rows.schema[LSN].dataType
-    gone = rows.filter(F.col(LSN) <= F.lit(position)).select(key_of(table.key_fields).alias(KEY), *columns)
+    key = key_of(table.key_fields).alias(KEY)
+    gone = rows.filter(F.col(LSN) <= F.lit(position)).select(key, *columns)
     # Without a global index a key may be in several partitions, with a row in each.
     places = () if table.global_index else table.partition_fields
-    written = newest.select(KEY, *(F.col(f"row.{name}").alias(f"_to_{name}") for name in places))
+    written = written.select(key, *(F.col(name).alias(f"_to_{name}") for name in places))
     same = [gone[KEY] == written[KEY], *(gone[name].eqNullSafe(written[f"_to_{name}"]) for name in places)]
     left = gone.join(written, same, "left_anti")
     return left.select(*columns, F.lit(position).cast(kind).alias(LSN), F.lit(True).alias(IS_DELETED))

@@ -3,7 +3,8 @@
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
@@ -22,7 +23,7 @@ from spark_jobs.table.hudi_table import Commit, HudiTable
 
 @dataclass(frozen=True, kw_only=True)
 class SharedParts:
-    """What a table's job shares with others, or outlives it. Each commit is made in one of `turns`.
+    """What a table's job shares with others, or outlives it. Each commit is made in a `turn`.
 
     `loads` is told how far a first load is, in one line.
     """
@@ -34,6 +35,14 @@ class SharedParts:
     listing: SharedListing = field(default_factory=SharedListing)
     databases: Databases | None = None
     loads: Callable[[str], None] = lambda _progress: None
+
+    @contextmanager
+    def turn(self, *, small: bool = False) -> Iterator[None]:
+        """Take a turn; raises InterruptedError when the job was told to stop before it came."""
+        with self.turns.take(small=small):
+            if self.stop.is_set():
+                raise InterruptedError("told to stop while waiting for a turn")
+            yield
 
 
 class KeptTable(ABC):
@@ -51,7 +60,7 @@ class KeptTable(ABC):
         self._table = HudiTable(spark, settings.table, memory=remembering(Hadoop(spark), stores, shared.log))
         self._log = shared.log
         self._claim = claim
-        self._turns = shared.turns
+        self._turn = shared.turn
         # The timeline's last state: its newest instant, and the progress in the newest commit that has one.
         self._last_instant: str | None = None
         self._progress: str | None = None

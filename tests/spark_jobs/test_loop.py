@@ -291,6 +291,25 @@ def test_large_batches_come_in_their_order_and_small_ones_at_once() -> None:
     assert order == [0, 1, 2, 3, 4]
 
 
+def test_what_waits_for_its_turn_begins_no_batch_after_a_stop() -> None:
+    stop, begun, log = threading.Event(), list[str](), list[str]()
+    shared = SharedParts(stop=stop, log=log.append)
+
+    class Waits(Script):
+        def run_batch(self) -> CommitReport | None:
+            with shared.turn():
+                begun.append("batch")
+            return None
+
+    waiting = threading.Thread(target=loop_of(Waits(stop), shared, continuous=True).run)
+    with shared.turn():
+        waiting.start()
+        wait_until(lambda: bool(shared.turns._waiting[False]))
+        stop.set()
+    waiting.join(PATIENCE_S)
+    assert (waiting.is_alive(), begun, log) == (False, [], [])
+
+
 def test_a_failure_gives_its_turn_back() -> None:
     turns = Turns(1)
     for _ in range(2):

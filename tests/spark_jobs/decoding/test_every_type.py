@@ -18,11 +18,12 @@ import psycopg2
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from contract.column_types.canonical import SOURCE_SETTINGS
 from contract.column_types.catalogue import Carried, ColumnType
 from contract.column_types.types import avro_field, carried, specials_field
-from contract.events import ADDED_TYPES, LSN, SPECIALS_COLUMN
+from contract.events import ADDED_TYPES, LSN, PLACEHOLDER, SPECIALS_COLUMN
 from contract.sizes import LARGEST_EVENT_BYTES
 from db.source.catalogue import Table
 from db.source.inspection import inspect
@@ -30,7 +31,7 @@ from local.look.lake import Lake as HudiRs
 from local.services.postgres import ConnectionParameters
 from local.sink.values import content
 from spark_jobs.decoding.decode import Decoder
-from spark_jobs.decoding.schema import parse
+from spark_jobs.decoding.schema import extend, parse
 from tests.cases import chance
 from tests.spark_jobs.decoding.conftest import Decode
 from tests.spark_jobs.events import EVENTS, as_lines, avro, captured, event, frame_of
@@ -160,6 +161,15 @@ def test_only_rows_with_what_no_decimal_can_be_have_special_values(loaded: dict[
     by_key = {row["id"]: row[SPECIALS_COLUMN] for row in rows}
     assert by_key[99] is None
     assert json.loads(by_key[101])["c_numeric_10_2"] == "NaN"
+
+
+def test_an_unchanged_large_value_is_known_whatever_the_type_that_was_guessed_as_text(decode: Decode) -> None:
+    whole, unchanged = ({**json.loads(line), "order_id": 1} for line in RECORDED if '"__table":"large"' in line)
+    unchanged["c_hstore"] = json.dumps({PLACEHOLDER: PLACEHOLDER}, separators=(",", ":"))
+    names = [name for name in unchanged if name.startswith(("a_", "c_"))]
+    texts = T.StructType([T.StructField(name, T.StringType()) for name in names])
+    guessed = extend(parse(avro({"order_id": "int"}), ""), texts)
+    assert [row["placeholders"] for row in decode(whole, unchanged, by=guessed)] == [[], names]
 
 
 def test_the_order_of_fields_means_nothing(decode: Decode) -> None:

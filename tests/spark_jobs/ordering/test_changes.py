@@ -60,6 +60,12 @@ def test_a_placeholder_takes_the_value_before_it_in_the_order_of_changes(spark: 
     assert sorted(set_aside) == sorted((case, lsn) for case, (*_, aside) in CASES.items() for lsn in aside)
 
 
+def test_each_key_has_a_text_of_its_own_and_commits_keep_those_of_texts(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([(bytes([0, last]), "\u00e9") for last in (65, 0x80, 0xFF)], "b binary, t string")
+    found = [row[0] for row in rows.select(changes.key_of(["b", "t"])).collect()]
+    assert found == [f'["\\u0000{last}","\u00e9"]' for last in ("A", "\x80", "\xff")]
+
+
 def test_without_a_table_only_the_batch_is_asked(spark: SparkSession) -> None:
     events = _events(spark, ("a", 10, "x"), ("a", 20, PLACEHOLDER), ("b", 10, PLACEHOLDER))
     restored, lacking = changes.restore_placeholders(events, None, ["t"], ordering="lsn")

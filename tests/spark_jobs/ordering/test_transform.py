@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from contract.events import PLACEHOLDER
+from contract.events import LSN, OPERATION, PLACEHOLDER, TRUNCATE
 from spark_jobs.decoding.schema import Column
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import keys
@@ -61,11 +61,14 @@ def test_several_transformers_are_applied_one_after_the_other(lake: Lake) -> Non
     assert lake.rows()[1]["customer_id"] == "A+++"
 
 
-@pytest.mark.long
 def test_what_a_query_filters_out_is_not_written(lake: Lake) -> None:
     transformed(lake, "SELECT * FROM <SRC> WHERE _hoodie_is_deleted OR customer_id <> 'SECRET'")
+    lake.extra = {**lake.extra, keys.TRUNCATE: keys.TRUNCATE_APPLY}
     lake.run(event(1, 10, "c", customer_id="SECRET"), event(2, 10, "c"))
     assert sorted(lake.rows()) == [2]
+    # A TRUNCATE removes a row even if its key comes again and is filtered out.
+    lake.run({OPERATION: TRUNCATE, LSN: 20}, event(2, 30, "c", customer_id="SECRET"), event(3, 30, "c"))
+    assert sorted(lake.rows()) == [3]
 
 
 def test_a_placeholder_takes_the_tables_value_only_where_the_query_left_it_as_it_was(lake: Lake) -> None:

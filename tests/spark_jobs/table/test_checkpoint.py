@@ -1,5 +1,7 @@
 """What a commit carries: progress, applied options, remembered deletes."""
 
+import random
+import uuid
 from collections.abc import Sequence
 
 import pytest
@@ -11,8 +13,12 @@ from spark_jobs.ordering.memory import Delete, TopicPlace, Truncates
 from spark_jobs.table import commits
 from spark_jobs.table.commits import Checkpoint
 
+# At random distances, as in a busy database's log, each in a file of its own.
+CHANCE = random.Random(1)
 FULL = {
-    f'["{number}"]': Delete(str(26_694_864 + number * 512), TopicPlace(number // 9, 1_795_216_992_726 + number // 9))
+    f'["{uuid.UUID(int=CHANCE.getrandbits(128))}"]': Delete(
+        str(10**11 + number * 10**6 + CHANCE.randrange(10**6)), TopicPlace(number, 1_795_216_992_726 + number * 37)
+    )
     for number in range(20_000)
 }
 
@@ -130,7 +136,7 @@ def test_no_more_of_a_batchs_deletes_are_collected_than_are_remembered(
 def test_a_full_register_stays_small() -> None:
     encoded = memory.encode(FULL)
     assert memory.decode(encoded) == FULL
-    assert len(encoded) < 200_000
+    assert len(encoded) < 1_000_000
     assert memory.decode(None) == {}
 
 
