@@ -235,6 +235,7 @@ class Database:
     def __init__(self, spark: SparkSession, server: Server, *, log: Log) -> None:
         self._spark = spark
         self._server = server
+        self.statement_seconds = server.statement_seconds
         self._idle: list[Any] = []
         self._free = threading.BoundedSemaphore(server.connections)
         self.replicating = threading.Lock()
@@ -249,7 +250,7 @@ class Database:
         self._free.acquire()
         connection = None
         try:
-            limit, name = self._server.statement_seconds, snapshot()
+            limit, name = self.statement_seconds, snapshot()
             begun = partial(Look, timeout_seconds=limit, give_back=self._taken_back, first=first, snapshot=name)
             with contextlib.suppress(IndexError):  # when all are in use
                 connection = self._idle.pop()
