@@ -201,19 +201,34 @@ def test_a_load_waits_until_a_connector_with_a_snapshot_of_its_own_would_go_on_w
     assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
 
 
-def test_rows_that_a_policy_may_hide_end_the_load(loaded: Loaded) -> None:
+@pytest.fixture
+def bound(loaded: Loaded) -> Iterator[dict[str, str]]:
+    """The login of a role without rights on the table, and with a limit that a load exceeds."""
     with role_of(loaded.parameters, "bound") as login:
-        loaded.extra = {keys.JDBC_USER: login["user"], keys.JDBC_PASSWORD: login["password"]}
-        loaded.execute(
-            "ALTER ROLE bound REPLICATION; GRANT SELECT ON w TO bound; ALTER TABLE w ENABLE ROW LEVEL SECURITY",
-            "CREATE POLICY whole ON w FOR SELECT TO bound USING (TRUE)",
-            "CREATE POLICY less ON w AS RESTRICTIVE USING (id < 9)",
-        )
-        job = loaded.job()
-        with pytest.raises(Py4JJavaError, match='query would be affected by row-level security policy for table "w"'):
-            job.run_batch()
-        loaded.execute("ALTER POLICY less ON w TO CURRENT_USER")
-        [report] = loaded.run(job)
+        loaded.execute("ALTER ROLE bound REPLICATION; ALTER ROLE bound SET idle_in_transaction_session_timeout = 50")
+        yield {keys.JDBC_USER: login["user"], keys.JDBC_PASSWORD: login["password"]}
+
+
+def test_rows_that_a_policy_may_hide_end_the_load(
+    loaded: Loaded, bound: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slowly(*given: Any) -> Any:
+        found = snapshot_look(*given)
+        time.sleep(0.2)
+        return found
+
+    monkeypatch.setattr(first_load, "snapshot_look", slowly)
+    loaded.extra = bound
+    loaded.execute(
+        "GRANT SELECT ON w TO bound; ALTER TABLE w ENABLE ROW LEVEL SECURITY",
+        "CREATE POLICY whole ON w FOR SELECT TO bound USING (TRUE)",
+        "CREATE POLICY less ON w AS RESTRICTIVE USING (id < 9)",
+    )
+    job = loaded.job()
+    with pytest.raises(Py4JJavaError, match='query would be affected by row-level security policy for table "w"'):
+        job.run_batch()
+    loaded.execute("ALTER POLICY less ON w TO CURRENT_USER")
+    [report] = loaded.run(job)
     assert report.upserts == 20
 
 
