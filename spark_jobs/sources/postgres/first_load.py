@@ -229,7 +229,7 @@ class FirstLoad:
             relation=hashes.hashed(relation),
             condition=ALL,
             parts=[condition for _, condition in parts],
-            sources=[hashes.source(source, relation.columns) for source, _ in parts],
+            sources=[hashes.source(source, relation.columns, places=part != ALL) for source, part in parts],
             count=max(rows, int(size > 0)),
             size=size,
             snapshot=snapshot,

@@ -439,14 +439,15 @@ def as_hashed(text: str | None, digits: int = 64) -> str | None:
     return None if text is None else hashlib.sha256(f"{SALT}{text}".encode()).hexdigest()[:digits]
 
 
-@pytest.mark.parametrize("last", [21, 1500])
+@pytest.mark.parametrize(("last", "whole"), [(21, False), (1500, True), (1500, False)])
 def test_columns_are_hashed_as_the_connector_does_and_the_salt_is_shown_nowhere(
-    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, postgres_log: Path, last: int
+    loaded: Loaded, bound: dict[str, str], monkeypatch: pytest.MonkeyPatch, postgres_log: Path, last: int, whole: bool
 ) -> None:
+    """`whole`: the role may read the table, not just its columns by name."""
     monkeypatch.setattr(first_load, "_BYTES_PER_PART", 64 << 10)
     salt = loaded.folder / "salt"
     salt.write_text(f"{SALT}\n")
-    loaded.extra = {keys.FIRST_LOAD_HASHED: HASHED, keys.FIRST_LOAD_SALT_FILE: str(salt)}
+    loaded.extra = {keys.FIRST_LOAD_HASHED: HASHED, keys.FIRST_LOAD_SALT_FILE: str(salt), **bound}
     loaded.fields = {**W, **dict.fromkeys(HASHED.split(","), "string")}
     loaded.execute(
         MANY.format("w", 21, last),
@@ -455,6 +456,7 @@ def test_columns_are_hashed_as_the_connector_does_and_the_salt_is_shown_nowhere(
         "ALTER TABLE w ADD mail text, ADD code varchar(10), ADD brief brief, ADD padded char(6), ADD mood mood",
         "UPDATE w SET mail = 'ä@b' || id, code = 'c', brief = 'd', padded = 'ab', mood = '' WHERE id > 1; ANALYZE w",
         f"UPDATE w SET mail = '{PLACEHOLDER}' WHERE id = 2",
+        f"GRANT SELECT {'' if whole else f'(id, v, large, {HASHED})'} ON w TO bound",
         "ALTER SYSTEM SET log_statement = 'all'; ",
         "ALTER SYSTEM SET log_min_messages = 'debug5'; ",
         "SELECT pg_reload_conf()",
