@@ -213,6 +213,8 @@ class FirstLoad:
         self._open, snapshot = look, _ = snapshot_look(self._database)
         control = read_control(look, jdbc, IDENTITIES[-1])
         relation = described(look, control, jdbc, self._key, self._log)
+        # No event has generated ones.
+        relation = replace(relation, columns=tuple(one for one in relation.columns if not one.generated))
         read = [table]
         if control.kind != "p":  # tables that inherit from it have their own events
             relation, table = replace(relation, part=f"ONLY {relation.source}"), f"ONLY {table}"

@@ -133,6 +133,7 @@ ODD = f"UPDATE w SET large = '{PLACEHOLDER}' WHERE id = 7"
         pytest.param(ODD, "w", 19, 1, id="a value that is no value"),
         pytest.param(MANY.format("w", 21, 1500), "w", 1500, 0, id="in parts"),
         pytest.param(PARTITIONED + MANY.format("w", 1, 1500), "w", 1500, 0, id="partitioned"),
+        pytest.param("ALTER TABLE w ADD twice int GENERATED ALWAYS AS (v * 2) STORED", "w", 20, 0, id="generated"),
         pytest.param(f"CREATE TABLE c () INHERITS (w); {MANY.format('c', 21, 1500)}", "ONLY w", 20, 0, id="with heirs"),
         pytest.param(f"{MANY.format('w', 21, 1500)}; {ODD}", "w", 1499, 1, id="in parts, one with no value"),
     ],
@@ -150,6 +151,7 @@ def test_all_rows_of_a_table_come_and_then_its_events(
     loaded.land()
     loaded.run()
     assert in_the_lake(loaded)[5000] == (1, "new")
+    assert "twice" not in loaded.stored()[0]
     assert {key: v for key, (v, _) in in_the_lake(loaded).items() if v == -1} == ({5: -1} if rows else {})
 
 
