@@ -18,7 +18,7 @@ from db.source.signals import can_name
 ADDED_FIELDS = frozenset({*events.ADDED_TYPES, *events.QUERIED_TYPES, SPECIALS_COLUMN})
 RESERVED_PREFIXES = ("_hoodie_", "__debezium")
 SHA256_DIGITS = 64
-GENERATED = "generated, and PostgreSQL doesn't publish those before 18: compute it in the lake"
+GENERATED = "generated, and PostgreSQL doesn't send those: compute it in the lake"
 LARGE_TABLE_ROWS = 10_000_000
 _CHANGED = re.compile(r"(update|change|modif|edit)|(^|_)(mtime|touched)(_|$)")
 _LENGTH = re.compile(r"\([0-9,-]+\)")

@@ -25,7 +25,6 @@ from contract.events import SOURCE_NAME
 from contract.table_names import lake_name
 from db.connecting import LoadError
 from db.source.catalogue import Column, Database, Table, TableName
-from db.source.signals import SENDS_GENERATED
 from settings import load
 from settings.pipeline import CapturedTableSettings, Pipeline
 
@@ -108,7 +107,7 @@ def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], 
         if name not in there:
             said.append(f"{name} is in the file, but not in the database, or in a schema that --schema leaves out")
             continue
-        if generated := _generated(database, settings, there[name]):
+        if generated := _generated(settings, there[name]):
             left_out[name] = dict.fromkeys(generated, GENERATED)
             settings = settings.model_copy(update={"leave_out": (*settings.leave_out, *generated)})
         wanted = avro_schema(pipeline.name, settings, there[name])
@@ -119,9 +118,9 @@ def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], 
     return Changes(entries=entries, left_out=left_out, schemas=schemas, said=tuple(said))
 
 
-def _generated(database: Database, settings: CapturedTableSettings, table: Table) -> list[str]:
+def _generated(settings: CapturedTableSettings, table: Table) -> list[str]:
     """Return unsent columns that keep Debezium from reading the table again (db/source/signals.py)."""
-    if settings.how != "log" or database.server.version >= SENDS_GENERATED:
+    if settings.how != "log":
         return []
     decided = {*settings.key, *settings.hash, *settings.leave_out}
     return [column.name for column in table.columns if column.generated and column.name not in decided]

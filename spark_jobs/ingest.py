@@ -61,8 +61,7 @@ class Ingest(KeptTable):
     ) -> None:
         super().__init__(spark, settings, shared=shared, claim=claim)
         self._given = tuple(columns)
-        encoded, databases = self._table.url_encodes, shared.databases
-        self._decoder = BatchDecoder(spark, settings, columns, encoded=encoded, databases=databases, log=self._log)
+        self._decoder = BatchDecoder(spark, settings, columns, encoded=self._table.url_encodes, log=self._log)
         self._source, self._first_load = self._source_of(shared), self._first_load_of(shared)
         self._quarantine = Quarantine(Hadoop(spark), settings.quarantine_path)
         self._transformer = transform.of_settings(spark, settings, columns)

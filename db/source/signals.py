@@ -19,8 +19,6 @@ from db.source.inspection import read_tables
 
 # Maximum of rows that one signal names by their keys: a condition of some 100 KB.
 KEYS_PER_SIGNAL = 1_000
-# The first version that publishes generated columns.
-SENDS_GENERATED = 180_000
 # A connector that restarts during an incremental snapshot reads the tables' names from its offset, without quotes,
 # and fails for good on any other ("Unexpected input", TableIdParser of 3.7). A blocking one leaves no name there.
 _READABLE = re.compile(r"\w+\Z")
@@ -103,14 +101,13 @@ def check_readable(cursor: Cursor, role: str, table: Name, left_out: Collection[
 
     Debezium 3.7 drops an unreadable table from an incremental snapshot with only a line in its log. If columns are left
     out, its role can't read an added column until the database is prepared again. A generated column, which PostgreSQL
-    before 18 doesn't send, is missing from Debezium's schema of the table ("Column … not found in result set").
+    doesn't send, is missing from Debezium's schema of the table ("Column … not found in result set").
     """
     found, name = read_tables(cursor, [table], role).get(table), ".".join(table)
     if found is None:
         return
     sent = [column for column in found.quoted if column not in left_out]
-    sends_generated = cursor.connection.server_version >= SENDS_GENERATED
-    if generated := [column for column in sent if column in found.generated and not sends_generated]:
+    if generated := [column for column in sent if column in found.generated]:
         raise LoadError(
             f"{name} can't be read by a snapshot: {listed(generated, 3)} is generated, and PostgreSQL doesn't send it:"
             " put it into leave_out of the pipeline's file (`./lake source describe … --update` does), then"

@@ -24,7 +24,6 @@ from spark_jobs.ordering.changes import have_places
 from spark_jobs.runtime.query_plans import CachedFrame, cached
 from spark_jobs.runtime.retry import may_be_a_value
 from spark_jobs.sources.batches import Batch
-from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.sources.postgres.batch import RelationBatch
 from spark_jobs.sources.postgres.first_load import LoadBatch
 from spark_jobs.sources.postgres.snapshot import Snapshot
@@ -56,13 +55,11 @@ class BatchDecoder:
         given: Sequence[Column],
         *,
         encoded: bool,
-        databases: Databases | None,
         log: Log,
     ) -> None:
         """`given`: the schema file's columns; `encoded`: whether partition values are.
 
-        `databases`, the application's, supply new columns' types; without any this table has its own. Raises
-        SettingsError when the schema file lacks a field that the settings name.
+        Raises SettingsError when the schema file lacks a field that the settings name.
         """
         self._spark = spark
         self._settings = settings
@@ -70,7 +67,6 @@ class BatchDecoder:
         if settings.table.append_only:
             self._given = (*self._given, row_keys.EVENT_ID_COLUMN)
         self._declared = with_decimal_ordering(self._given, settings.table.ordering_field)
-        self._databases = databases or Databases(spark, log=log)
         # The Avro fields of columns that the catalogue described when they came, by name.
         self.described: dict[str, Any] = {}
         self._log = log
@@ -263,7 +259,7 @@ class BatchDecoder:
         names, unusable = new_columns(known, decoded.summary.unknown, room=self._room())
         if not names:
             return unusable
-        kinds = source_types(batch, names, self._settings, self._databases, log=self._log)
+        kinds = source_types(self._spark, batch, names, self._settings, log=self._log)
         described = described_columns(kinds, names, specials=SPECIALS_COLUMN in known)
         self.described |= described
         inferred = T.StructType()

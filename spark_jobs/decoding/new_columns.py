@@ -17,7 +17,7 @@ from spark_jobs.errors import Log, UndescribedError
 from spark_jobs.options import keys
 from spark_jobs.options.settings import Settings
 from spark_jobs.sources.batches import Batch
-from spark_jobs.sources.postgres.access import Databases
+from spark_jobs.sources.postgres.access import Database
 from spark_jobs.sources.postgres.batch import RelationBatch
 from spark_jobs.sources.postgres.control import table_columns
 from spark_jobs.sources.postgres.event_sql import SourceColumn
@@ -101,7 +101,7 @@ def _beyond_double(values: DataFrame, names: Collection[str]) -> set[str]:
 
 
 def source_types(
-    batch: Batch, fields: Collection[str], settings: Settings, databases: Databases, *, log: Log
+    spark: SparkSession, batch: Batch, fields: Collection[str], settings: Settings, *, log: Log
 ) -> Mapping[str, Carried]:
     """Return the lake's types for a batch's new `fields`, without those whose types have to be guessed.
 
@@ -113,7 +113,7 @@ def source_types(
     elif settings.catalogue is None:
         return {}
     else:
-        columns = _asked(fields, settings, databases)
+        columns = _asked(spark, fields, settings, log)
     kinds = {column.name: column.carried for column in columns if column.name in fields}
     for name in sorted(fields):
         kind = kinds.get(name)
@@ -123,7 +123,7 @@ def source_types(
     return {name: kind for name, kind in kinds.items() if isinstance(kind, Carried)}
 
 
-def _asked(fields: Collection[str], settings: Settings, databases: Databases) -> tuple[SourceColumn, ...]:
+def _asked(spark: SparkSession, fields: Collection[str], settings: Settings, log: Log) -> tuple[SourceColumn, ...]:
     where = settings.catalogue
     if where is None or where.server is None:
         raise UndescribedError(
@@ -131,8 +131,9 @@ def _asked(fields: Collection[str], settings: Settings, databases: Databases) ->
             " says their types (`./lake source describe … --update`, then `./lake up` or `./lake aws deploy`), or has"
             f" {keys.NEW_COLUMN_TYPES}={keys.TYPES_GUESSED} (docs/reference/source-changes.md); nothing is lost"
         )
-    look = databases.of(where.server).look()
+    # Not a shared connection: others may hold all of them until they get the turn that this batch has.
+    look = Database(spark, where.server, log=log).look()
     try:
         return table_columns(look, where.schema, where.table)
     finally:
-        look.close()
+        look.close(broken=True)

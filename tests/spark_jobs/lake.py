@@ -15,6 +15,7 @@ from spark_jobs.ingest import Ingest
 from spark_jobs.options import command_line, properties, settings
 from spark_jobs.options.settings import Settings
 from spark_jobs.runtime.metrics import CommitReport
+from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.table.hudi_table import HudiTable
 from spark_jobs.table.kept_table import SharedParts
 from tests.spark_jobs.events import CONF, SCHEMA, TOPIC, Event, as_lines
@@ -50,6 +51,7 @@ class IngestedTable:
     extra: Mapping[str, str] = field(default_factory=dict)
     arguments: Sequence[str] = ()
     log: list[str] = field(default_factory=list)
+    databases: Databases | None = None
 
     @property
     def table_path(self) -> Path:
@@ -71,7 +73,7 @@ class IngestedTable:
         """A job that has read the table's progress, as after a start."""
         decided = self.settings()
         columns = schema.parse(Path(decided.schema_file).read_text(), decided.schema_file)
-        job = Ingest(self.spark, decided, columns, shared=SharedParts(log=self.log.append))
+        job = Ingest(self.spark, decided, columns, shared=SharedParts(log=self.log.append, databases=self.databases))
         job.load()
         return job
 

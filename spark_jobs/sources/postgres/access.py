@@ -139,8 +139,9 @@ def of_secret(name: str) -> str | dict[str, Any]:
     return found if isinstance(found, dict) else text
 
 
-# Waiting for a lock queued behind DDL would block other sessions; the next look retries.
-_LOCK_TIMEOUT = "10s"
+# Waiting for a lock queued behind DDL would block other sessions; the next look retries. A look is idle while others
+# read its snapshot.
+_LIMITS = {"lock_timeout": "10s", "idle_in_transaction_session_timeout": "0"}
 # SQLSTATEs that waiting doesn't cure: a name in a statement is missing or not allowed, or the database is wrong. Not a
 # wrong password's (28), which may just be changing.
 _MISTAKES = ("42", "3D", "0A", "22")
@@ -176,10 +177,10 @@ class Look:
 
     def beginning(self, snapshot: str = "") -> str:
         """Return the statements that begin the transaction, or another connection's transaction with its snapshot."""
-        limits = {"statement_timeout": f"{int(self._timeout_seconds * 1000)}", "lock_timeout": _LOCK_TIMEOUT}
+        settings = {"statement_timeout": f"{int(self._timeout_seconds * 1000)}", **_LIMITS, **SESSION_SETTINGS}
         lines = ["SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"]
         lines += [f"SET TRANSACTION SNAPSHOT {literal(snapshot)}"] if snapshot else []
-        lines += [f"SET LOCAL {name} = {literal(value)}" for name, value in {**limits, **SESSION_SETTINGS}.items()]
+        lines += [f"SET LOCAL {name} = {literal(value)}" for name, value in settings.items()]
         return "; ".join(lines)
 
     def text(self, query: str) -> str | None:
@@ -235,6 +236,7 @@ class Database:
     def __init__(self, spark: SparkSession, server: Server, *, log: Log) -> None:
         self._spark = spark
         self._server = server
+        self.statement_seconds = server.statement_seconds
         self._idle: list[Any] = []
         self._free = threading.BoundedSemaphore(server.connections)
         self.replicating = threading.Lock()
@@ -249,7 +251,7 @@ class Database:
         self._free.acquire()
         connection = None
         try:
-            limit, name = self._server.statement_seconds, snapshot()
+            limit, name = self.statement_seconds, snapshot()
             begun = partial(Look, timeout_seconds=limit, give_back=self._taken_back, first=first, snapshot=name)
             with contextlib.suppress(IndexError):  # when all are in use
                 connection = self._idle.pop()

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from spark_jobs.errors import JobError, Log, SettingsError
@@ -84,6 +84,8 @@ def _stored_mark(entries: Mapping[str, Any]) -> Mark:
 # Rows have 32-bit numbers, so a transaction looks like one 2^31 later; others begin while a look lasts.
 _WRAPPED = 2**31 - 2**20
 _INSTANTS = ("timestamptz", "timestamp")
+# A sign that is in no digest.
+_NEITHER = "?"
 # As many standbys as Aurora's reader endpoint may have.
 _STANDBYS = 15
 
@@ -171,6 +173,19 @@ def changes(look: Look, relation: Relation, control: Control, before: Mark) -> t
         condition = _changed(relation, before, target)
     seen = relation.seen(look, condition, rows) if changed else Seen(rows, 0, 0, "")
     return condition, seen, target
+
+
+def of_further_part(look: Look, relation: Relation, progress: Progress) -> Progress:
+    """Return the progress for another part: a share of keys that isn't as the target has it has to be read again.
+
+    Its rows may be back at the next sweep, while the lake keeps a value that they had in between, or lacks one.
+    """
+    target = progress.target
+    if target is None or target.digests is None:
+        return progress
+    now, _ = relation.digests(look)
+    digests = "".join(one if one == other else _NEITHER for one, other in zip(target.digests, now, strict=True))
+    return replace(progress, target=replace(target, digests=digests))
 
 
 def condition_of(progress: Progress, relation: Relation) -> str:

@@ -180,11 +180,15 @@ SESSION_SETTINGS = {**SOURCE_SETTINGS, "row_security": "off", "standard_conformi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceColumn:
-    """A column of a table, view or query: its name in PostgreSQL, its type, and that type's modifier (-1: none)."""
+    """A column of a table, view or query: its name in PostgreSQL, its type, and that type's modifier (-1: none).
+
+    `generated`: a table's column that PostgreSQL computes.
+    """
 
     name: str
     type: ColumnType
     modifier: int = -1
+    generated: bool = False
 
     @property
     def carried(self) -> Carried | LeftOut:
@@ -194,7 +198,7 @@ class SourceColumn:
 def catalogue_sql(schema: str, table: str) -> str:
     """Write the query for `read_columns`; no columns come of a table that is missing, or that the role may not read."""
     return _catalogue(
-        "SELECT a.attnum, a.attname::text, a.atttypid, a.atttypmod"
+        "SELECT a.attnum, a.attname::text, a.atttypid, a.atttypmod, a.attgenerated <> ''"
         " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
         f" WHERE n.nspname = {literal(schema)} AND c.relname = {literal(table)}"
         " AND a.attnum > 0 AND NOT a.attisdropped"
@@ -204,7 +208,7 @@ def catalogue_sql(schema: str, table: str) -> str:
 def query_catalogue_sql(columns: Sequence[tuple[str, int, int]]) -> str:
     """Write the same query for the result of a query: its columns' names, type numbers and modifiers."""
     rows = ", ".join(
-        f"({place}, {literal(name)}, {int(oid)}::oid, {int(modifier)})"
+        f"({place}, {literal(name)}, {int(oid)}::oid, {int(modifier)}, false)"
         for place, (name, oid, modifier) in enumerate(columns)
     )
     return _catalogue(f"VALUES {rows}")
@@ -213,9 +217,9 @@ def query_catalogue_sql(columns: Sequence[tuple[str, int, int]]) -> str:
 def _catalogue(columns: str) -> str:
     types = TYPES.replace("{types}", "(SELECT array_agg(d.type) FROM described d)")
     return (
-        f"WITH described (place, name, type, modifier) AS ({columns}) SELECT json_build_object("
-        "'columns', (SELECT json_agg(json_build_array(d.name, d.type::bigint, d.modifier) ORDER BY d.place)"
-        f" FROM described d), 'types', (SELECT json_agg(t) FROM ({types}) AS t))::text"
+        f"WITH described (place, name, type, modifier, generated) AS ({columns}) SELECT json_build_object("
+        "'columns', (SELECT json_agg(json_build_array(d.name, d.type::bigint, d.modifier, d.generated)"
+        f" ORDER BY d.place) FROM described d), 'types', (SELECT json_agg(t) FROM ({types}) AS t))::text"
     )
 
 
@@ -224,7 +228,8 @@ def read_columns(text: str) -> tuple[SourceColumn, ...]:
     found = json.loads(text)
     types = column_types(found["types"] or ())
     return tuple(
-        SourceColumn(name=name, type=types[oid], modifier=modifier) for name, oid, modifier in found["columns"] or ()
+        SourceColumn(name=name, type=types[oid], modifier=modifier, generated=generated)
+        for name, oid, modifier, generated in found["columns"] or ()
     )
 
 

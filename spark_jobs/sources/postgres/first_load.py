@@ -213,6 +213,8 @@ class FirstLoad:
         self._open, snapshot = look, _ = snapshot_look(self._database)
         control = read_control(look, jdbc, IDENTITIES[-1])
         relation = described(look, control, jdbc, self._key, self._log)
+        # No event has generated ones.
+        relation = replace(relation, columns=tuple(one for one in relation.columns if not one.generated))
         read = [table]
         if control.kind != "p":  # tables that inherit from it have their own events
             relation, table = replace(relation, part=f"ONLY {relation.source}"), f"ONLY {table}"
@@ -229,7 +231,7 @@ class FirstLoad:
             relation=hashes.hashed(relation),
             condition=ALL,
             parts=[condition for _, condition in parts],
-            sources=[hashes.source(source, relation.columns) for source, _ in parts],
+            sources=[hashes.source(source, relation.columns, places=part != ALL) for source, part in parts],
             count=max(rows, int(size > 0)),
             size=size,
             snapshot=snapshot,

@@ -45,12 +45,16 @@ class Hashing:
         columns = [_as_text(one) if one.name in self.columns else one for one in relation.columns]
         return replace(relation, columns=tuple(columns), part=self.source(relation.source, relation.columns))
 
-    def source(self, source: str, columns: Sequence[SourceColumn]) -> str:
-        """Write the FROM item in the place of a `source`, with the columns' hashes."""
+    def source(self, source: str, columns: Sequence[SourceColumn], *, places: bool = False) -> str:
+        """Write the FROM item in the place of a `source`, with the columns' hashes.
+
+        `places`: with the rows' places, too, which a role with column grants may not read.
+        """
         if not self.columns:
             return source
-        given = [_sql(one) if one.name in self.columns else f"t.{quoted(one.name)}" for one in columns]
-        return f"(SELECT t.ctid, {', '.join(given)} FROM {source}) AS t"  # noqa: S608  (names are quoted)
+        given = ["t.ctid"] if places else []
+        given += [_sql(one) if one.name in self.columns else f"t.{quoted(one.name)}" for one in columns]
+        return f"(SELECT {', '.join(given)} FROM {source}) AS t"  # noqa: S608  (names are quoted)
 
 
 def hashing(settings: FirstLoadSettings, read_text: ReadText) -> Hashing:

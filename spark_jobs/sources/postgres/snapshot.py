@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import uuid4
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
 
-from spark_jobs.sources.postgres.access import Database, Look
+from spark_jobs.sources.postgres.access import Database, Look, state_of
 
 _CYCLE = 2**32
 # The driver's own settings for a connection that takes replication commands.
@@ -22,6 +23,9 @@ _REPLICATION = {
     "readOnly": "false",
 }
 _CREATE = "CREATE_REPLICATION_SLOT {slot} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT"
+# No statement_timeout ends it, and it would wait on without its client. Then its transaction is idle.
+_LIMITS = "SET lock_timeout = {milliseconds}; SET idle_in_transaction_session_timeout = 0"
+_LOCK_TIMEOUT = "55P03"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +65,9 @@ def read_snapshot(text: str) -> Snapshot:
 
 
 def snapshot_look(database: Database) -> tuple[Look, Snapshot]:
-    """Begin a look whose snapshot has a known place in the log, that of a temporary slot. Raises Py4JJavaError.
+    """Begin a look whose snapshot has a known place in the log, that of a temporary slot.
+
+    Raises Py4JJavaError, and TimeoutError while another transaction stays open.
 
     A snapshot of its own wouldn't do: a transaction that waits for a standby is in the log, so that a slot leaves it
     out, and isn't visible yet. Creating the slot waits until all transactions that were running have ended. One table
@@ -73,7 +79,7 @@ def snapshot_look(database: Database) -> tuple[Look, Snapshot]:
         def exported() -> str:
             stack.enter_context(database.replicating)
             connection = stack.enter_context(contextlib.closing(database.connected(**_REPLICATION)))
-            row = connection.createStatement().executeQuery(_CREATE.format(slot=slot))
+            row = _made(slot, connection.createStatement(), int(database.statement_seconds * 1000))
             row.next()
             found["place"] = str(row.getString("consistent_point"))
             return str(row.getString("snapshot_name"))
@@ -86,6 +92,16 @@ def snapshot_look(database: Database) -> tuple[Look, Snapshot]:
             raise
     # The slot has gone with its connection, and keeps no log back; the look keeps the snapshot.
     return look, snapshot
+
+
+def _made(slot: str, statement: Any, milliseconds: int) -> Any:
+    statement.execute(_LIMITS.format(milliseconds=milliseconds))
+    try:
+        return statement.executeQuery(_CREATE.format(slot=slot))
+    except Py4JJavaError as error:
+        if state_of(error) == _LOCK_TIMEOUT:
+            raise TimeoutError("a transaction is still open that has to end before the snapshot") from error
+        raise
 
 
 def _described(look: Look, slot: str, place: str) -> Snapshot:

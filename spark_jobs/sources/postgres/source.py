@@ -167,7 +167,7 @@ class Jdbc:
         if not sweeps:
             return self._by_column(at)
         if progress.target is not None and not detection.why_all_rows(progress.target, control, self._detection):
-            return self._next_part(at)
+            return self._next_part(replace(at, progress=detection.of_further_part(look, relation, progress)))
         reason = self._suspicion or detection.why_all_rows(progress.mark, control, self._detection)
         if reason is None:
             return self._by_sweep(at)

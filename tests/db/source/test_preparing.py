@@ -76,6 +76,12 @@ def cursor_of(parameters: ConnectionParameters, **changes: Any) -> Iterator[Curs
             yield cursor
 
 
+class Later(psycopg2.extensions.connection):
+    """A connection that takes the server for PostgreSQL 18."""
+
+    server_version = 180_000
+
+
 @contextlib.contextmanager
 def connector(parameters: ConnectionParameters) -> Iterator[Cursor]:
     with cursor_of(parameters, user=ROLE, password=PASSWORD) as cursor:
@@ -196,7 +202,8 @@ def test_a_column_that_is_left_out_later_can_no_longer_be_read(prepared: Connect
 
 def test_a_column_that_a_snapshot_could_not_read_is_missed_before_it_would(prepared: ConnectionParameters) -> None:
     table, left_out = ("Sales Dept", "Order Details"), {"E-Mail"}
-    with cursor_of(prepared) as cursor:
+    # From 18 on PostgreSQL could send a generated column, but not in a publication of ours.
+    with cursor_of(prepared, connection_factory=Later) as cursor:
         check_readable(cursor, ROLE, table, left_out)
         cursor.execute('ALTER TABLE "Sales Dept"."Order Details" ADD COLUMN added INT')
         with pytest.raises(LoadError, match=r"may not read added of Sales Dept\.Order Details: prepare the database"):

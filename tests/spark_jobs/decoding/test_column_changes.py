@@ -1,5 +1,6 @@
 """Columns that change while a table is kept: nothing is lost, and impossible changes are refused before a write."""
 
+import contextlib
 import json
 from datetime import date
 from decimal import Decimal
@@ -14,6 +15,7 @@ from contract.added_columns import AddedColumn
 from local.services.postgres import ConnectionParameters
 from spark_jobs.errors import SettingsError, UndescribedError
 from spark_jobs.options import keys
+from spark_jobs.sources.postgres.access import Databases
 from tests.conftest import execute
 from tests.spark_jobs.events import Event, avro
 from tests.spark_jobs.lake import Lake
@@ -137,6 +139,7 @@ def asking(database: ConnectionParameters) -> dict[str, str]:
         keys.JDBC_USER: str(database["user"]),
         keys.JDBC_PASSWORD_VARIABLE: "CDC_TEST_PASSWORD",
         keys.JDBC_TABLE: "public.stock",
+        f"{keys.JDBC_PREFIX}connections": "1",
     }
 
 
@@ -146,7 +149,13 @@ def test_a_new_column_has_the_type_that_the_sources_catalogue_says(
     execute(database, ADDED)
     monkeypatch.setenv("CDC_TEST_PASSWORD", str(database["password"]))
     stock.extra = {**stock.extra, **asking(database)}
-    assert stock.run(event(2, 2, **NEW)).quarantined == 0
+    stock.databases = Databases(stock.spark, log=stock.log.append)
+    catalogue = stock.settings().catalogue
+    assert catalogue is not None
+    assert catalogue.server is not None
+    # Another table has the only connection, and waits for the turn that this one has.
+    with contextlib.closing(stock.databases.of(catalogue.server).look()):
+        assert stock.run(event(2, 2, **NEW)).quarantined == 0
     # The next job knows how events have them, even without the database.
     stock.extra = {**stock.extra, keys.JDBC_URL: "jdbc:postgresql://127.0.0.1:1/none"}
     assert stock.run(event(1, 2, **NEW | {"Unit Cost": "1.50"})).quarantined == 0

@@ -8,6 +8,7 @@ import pytest
 
 from spark_jobs.errors import JobError
 from spark_jobs.options import keys
+from spark_jobs.sources.postgres.batch import JdbcBatch
 from tests.cases import long
 from tests.spark_jobs.sources.postgres.conftest import AS_READER, READER, Queried
 
@@ -130,6 +131,27 @@ def test_a_view_is_read_in_parts_too(located: Queried) -> None:
     located.arguments = ("--source-limit", "200")
     assert [report.upserts for report in located.run()] == [200, 200, 200, 3]
     located.equal_after("UPDATE city SET city = city || '!'")
+
+
+def test_rows_that_were_others_only_when_their_part_was_read_are_read_again(located: Queried) -> None:
+    located.arguments = ("--source-limit", "200")
+    job, checkpoint = located.job(), None
+    # The second part has another row 300, the last look at all keys no row 5.
+    for statement in (
+        "UPDATE address SET address = 'for a moment' WHERE address_id = 300",
+        "UPDATE address SET address = 'Street 300' WHERE address_id = 300",
+        "CREATE TABLE kept AS TABLE address; DELETE FROM address WHERE address_id = 5",
+        "INSERT INTO address SELECT * FROM kept WHERE address_id = 5",
+    ):
+        part = job._source.next_batch(checkpoint)
+        assert part is not None
+        checkpoint = part.checkpoint
+        located.execute(statement)
+    again = job._source.next_batch(checkpoint)
+    assert isinstance(again, JdbcBatch)
+    assert again.relation.counted(again.look, f"{again.condition} AND address_id IN (5, 300)") == (603, 2)
+    assert again.count < 20
+    job.close()
 
 
 def test_a_query_stands_in_a_tables_place(located: Queried) -> None:

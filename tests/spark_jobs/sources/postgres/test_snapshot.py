@@ -3,18 +3,21 @@
 import contextlib
 import json
 import time
+from dataclasses import replace
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from local.services.postgres import ConnectionParameters
+from spark_jobs.runtime.retry import is_outage
 from spark_jobs.sources.postgres.access import Database
 from spark_jobs.sources.postgres.snapshot import Snapshot, read_snapshot, snapshot_look
 from tests import cases
-from tests.conftest import execute
+from tests.conftest import ask, execute
 from tests.spark_jobs.sources.postgres import written_log
-from tests.spark_jobs.sources.postgres.conftest import server_of
+from tests.spark_jobs.sources.postgres.conftest import Queried, server_of
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -74,3 +77,15 @@ def test_rows_and_the_changes_that_their_snapshot_lacks_are_the_table(
                 lake |= {change.key: int(str(change.values["v"]))} if change.values else {}
         assert {*contained} == {True, False}
         assert lake == {key: value for key, (value, _) in written_log.rows(database).items()}, f"seed {seed}"
+
+
+def test_a_transaction_that_stays_open_is_not_waited_for_without_end(spark: SparkSession, queried: Queried) -> None:
+    """The connection would be given up first, and leave PostgreSQL's process with its slot."""
+    server = replace(server_of(queried.parameters), statement_seconds=1)
+    with queried.transaction() as cursor:
+        cursor.execute("DELETE FROM address")
+        with pytest.raises(TimeoutError, match="a transaction is still open that has to end before") as raised:
+            snapshot_look(Database(spark, server, log=lambda _line: None))
+        assert is_outage(raised.value)
+        slots = "SELECT count(*) FROM pg_replication_slots WHERE slot_name LIKE 'first_load_%'"
+        wait_until(lambda: ask(queried.parameters, slots) == 0)
