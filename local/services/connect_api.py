@@ -138,7 +138,7 @@ class ConnectApi:
         last = max(_TRIED.finditer(text), key=re.Match.start, default=None)
         if last is None:
             return ""
-        age = datetime.now(UTC) - datetime.fromisoformat(last["at"]).astimezone()
+        age = datetime.now(UTC) - datetime.fromisoformat(last["at"]).replace(tzinfo=UTC)
         return _TRACE_ENDS.split(text[last.end() :], maxsplit=1)[0] if age.total_seconds() < TRIED_S else ""
 
     def _log_tail(self) -> str:

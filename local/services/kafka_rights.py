@@ -210,7 +210,7 @@ def denials(log: Path, *, since: datetime) -> list[Denial]:
         {
             Denial(**{name: value for name, value in match.groupdict().items() if name != "at"})
             for match in filter(None, map(_LINE.match, tail(log, TAIL_BYTES).splitlines()))
-            if datetime.fromisoformat(match["at"]).astimezone() >= start
+            if datetime.fromisoformat(match["at"]).replace(tzinfo=UTC) >= start
         }
     )
 

@@ -46,7 +46,8 @@ def jvm_flags() -> list[str]:
     # The jars are the locked ones: verifying the byte code of 20,000 classes at each start takes 1.4 s of CPU.
     unverified = ["-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"]
     compiled = ["-XX:TieredStopAtLevel=1", f"-XX:ReservedCodeCacheSize={CODE_CACHE_MB}m"]
-    return [UTF_8_FLAG, "-XX:+UseSerialGC", *compiled, *unverified, *trust_store_flags()]
+    # The times in Kafka's and Connect's logs are read as UTC.
+    return [UTF_8_FLAG, "-Duser.timezone=UTC", "-XX:+UseSerialGC", *compiled, *unverified, *trust_store_flags()]
 
 
 def trust_store_flags() -> list[str]:

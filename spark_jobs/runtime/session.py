@@ -128,6 +128,9 @@ def start(app_name: str, master: str | None, *, fair: bool = False) -> SparkSess
     for key, value in FIXED.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
+    # Hudi names commits by the default zone's time: in autumn, new ones would be below those of the hour before.
+    jvm: Any = spark._jvm
+    jvm.java.util.TimeZone.setDefault(jvm.java.util.TimeZone.getTimeZone("UTC"))
     for name in _USED_OFTEN:
         _keep(spark._jvm, name)
     return spark

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -104,10 +105,16 @@ class KeptTable(ABC):
         return commit
 
     def _refuse_others_commits(self) -> None:
-        """Raise ConcurrentWriterError when the table has another job's progress."""
+        """Raise ConcurrentWriterError for another job's progress, TimeoutError while the clock is behind a commit."""
         if self._claim:
             self._claim.check()
         found = self._table.last_instant()
+        # Readers and later commits would miss a commit below the newest one.
+        if found is not None and found > f"{datetime.now(UTC):%Y%m%d%H%M%S%f}"[:17]:
+            raise TimeoutError(
+                f"{self._settings.table.base_path}: this machine's clock (UTC) is behind the newest commit, {found}; "
+                "the next one waits until it has passed"
+            )
         if found == self._last_instant:
             return
         # A compaction or clustering by another program, or a manual correction, leaves the progress unchanged.

@@ -2,6 +2,8 @@
 
 import io
 import tarfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,3 +19,12 @@ def own_jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         jar = tarfile.TarInfo("debezium-connector-postgres/debezium-connector-postgres-3.7.0.Final.jar")
         archive.addfile(jar, io.BytesIO())
     monkeypatch.setattr("local.setup.jars.CACHE", folder)
+
+
+@pytest.fixture
+def in_tokyo() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()

@@ -74,7 +74,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory, glue_endpoint: str) -> Itera
     scratch = tmp_path_factory.mktemp("spark")
     # Room for a batch's garbage: with Java's initial heap it collects every other batch.
     heap = ["-Xms1g", "-Xmn512m"]
-    flags = " ".join([*spark_flags(), *class_archive.flags(), *heap, f"-Dderby.system.home={scratch}"])
+    # The last zone counts, as of a job that is started without our flags; its commits are in UTC even so.
+    ahead = "-Duser.timezone=Asia/Tokyo"
+    flags = " ".join([*spark_flags(), *class_archive.flags(), *heap, ahead, f"-Dderby.system.home={scratch}"])
     submit = {
         "spark.driver.extraClassPath": job_class_path(),
         "spark.driver.extraJavaOptions": flags,

@@ -1,12 +1,14 @@
 """The Connect worker: its configuration, plugins and properties."""
 
 import zipfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from local.errors import PlatformError
 from local.services.connect import JDBC, LENSES, Connect, UserPlugin
+from local.services.connect_api import TRIED_S, ConnectApi
 from local.services.jvm import write_properties
 from local.services.spark import _environment
 from plugins.releases.archive import RESOURCES_JAR
@@ -97,6 +99,14 @@ def test_the_worker_has_a_given_plugin_alone_and_looks_into_its_every_class(tmp_
         connect(worker, given).install_plugins()
         assert bool(list(worker.glob(f"plugins/lenses/**/{S3_JAR}"))) is (given is not None)
         assert connect(worker, given).properties()["plugin.discovery"] == discovery
+
+
+@pytest.mark.usefixtures("in_tokyo")
+@pytest.mark.parametrize(("age", "trace"), [(0, "\nlost\n"), (TRIED_S + 1, "")])
+def test_what_debezium_tries_again_counts_for_seconds(tmp_path: Path, age: int, trace: str) -> None:
+    log, at = tmp_path / "worker.log", datetime.now(UTC) - timedelta(seconds=age)
+    log.write_text(f"{at:%Y-%m-%d %H:%M:%S},000 ERROR ErrorHandler: Producer failure\nlost\n")
+    assert ConnectApi("http://127.0.0.1:1", log=log)._tried_again() == trace
 
 
 @pytest.mark.parametrize("given", [LENSES, JDBC])

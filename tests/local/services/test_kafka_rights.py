@@ -164,7 +164,7 @@ def test_a_broker_of_other_users_is_not_current(tmp_path: Path) -> None:
 
 def line(at: datetime, role: str, operation: str, resource: str, request: str) -> str:
     return (
-        f"{at.astimezone():%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03} INFO logger: Principal = User:{role} is"
+        f"{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03} INFO logger: Principal = User:{role} is"
         f" Denied operation = {operation} from host = 127.0.0.1 on resource = {resource} for request = {request} with"
         " resourceRefCount = 1 based on rule DefaultDeny\n"
     )
@@ -181,6 +181,7 @@ def test_each_denial_is_one_line_with_role_operation_and_resource(tmp_path: Path
     ]
 
 
+@pytest.mark.usefixtures("in_tokyo")
 def test_what_was_denied_before_is_not_shown(tmp_path: Path) -> None:
     log, now = tmp_path / "kafka.log", datetime.now(UTC)
     assert denials(log, since=now) == [], "there is no log yet"

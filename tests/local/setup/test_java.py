@@ -67,12 +67,14 @@ def test_compiled_code_has_the_room_that_java_gives_all_tiers(what: str) -> None
 
 
 @pytest.mark.parametrize("what", ["job", "service"])
-def test_a_jvm_writes_in_utf_8_in_any_locale(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jvm_writes_in_utf_8_and_in_utc_anywhere(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LC_ALL", "C")
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
     flags = spark_flags() if what == "job" else java.jvm_flags()
     command = [str(java.java_binary()), *flags, "-XshowSettings:properties", "-version"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     assert "file.encoding = UTF-8\n" in printed
+    assert "user.timezone = UTC\n" in printed
     # Names of files and arguments follow the locale, which is not the caller's.
     assert "sun.jnu.encoding = ANSI_X3.4-1968\n" in printed
     printed = subprocess.run(command, capture_output=True, text=True, check=True, env=UTF_8_LOCALE).stderr
