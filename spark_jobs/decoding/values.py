@@ -54,7 +54,7 @@ _MD5 = hashlib.md5(events.PLACEHOLDER.encode(), usedforsecurity=False).digest()
 _IN_ARRAYS = (events.PLACEHOLDER, _IN_BASE64, str(uuid.UUID(bytes=_MD5, version=3)))
 _as_json = partial(json.dumps, separators=(",", ":"))
 _AS_HSTORE = _as_json({events.PLACEHOLDER: events.PLACEHOLDER})
-# The texts that are placeholders, where the plain one isn't or isn't alone.
+# A placeholder's forms, where the plain text isn't one, or isn't the only one.
 _PLACEHOLDERS: dict[Encoding, tuple[str, ...]] = {
     Encoding.ARRAY: (),
     **dict.fromkeys((Encoding.BYTES, Encoding.TEXT_AS_BYTES), (_IN_BASE64,)),
