@@ -289,9 +289,9 @@ def _set_password(wanted: Mapping[str, Any]) -> None:
             MasterUserPassword=str(of_secret(wanted["ownerSecret"])["password"]),
             ApplyImmediately=True,
         )
-    except rds.exceptions.InvalidDBClusterStateFault:
-        # The cluster is being changed; the next call tries again.
-        _log.info("%s is being changed", wanted["clusterIdentifier"])
+    except (rds.exceptions.InvalidDBClusterStateFault, UnreachableError) as error:
+        # The cluster is being changed, or its secret is out of reach; the next call tries again.
+        _log.info("%s: %s", wanted["clusterIdentifier"], error)
 
 
 def _wait_for_password(error: LoginError, wanted: Mapping[str, Any]) -> Waiting:
