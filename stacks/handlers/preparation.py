@@ -67,7 +67,8 @@ _log.setLevel(logging.INFO)
 def start(event: Event) -> str:
     """Choose a permanent id: if it changed in an update, CloudFormation would delete the old resource and its slot.
 
-    Raises ResourceError if an update moves an external database: its old server would keep the slot.
+    Raises ResourceError if an update moves an external database: its old server would keep the slot. Within our own
+    cluster the slot itself shows that (db/source/plan.py).
     """
     wanted = _request(event)
     wanted_tables(wanted.get("tables", ()))

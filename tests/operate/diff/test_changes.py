@@ -167,6 +167,8 @@ VOLUME = "BrokerNodeGroupInfo StorageInfo EBSStorageInfo VolumeSize"
         ("Custom::Connector", "connectorName", "a", "b", "refused"),
         ("Custom::OutsideSource", "host", "a", "b", "refused"),
         ("Custom::OutsideSource", "tables", [], ["a"], "in place"),
+        ("Custom::PreparedPipeline", "database", "a", "b", "refused"),
+        ("Custom::PreparedPipeline", "role", "a", "b", "in place"),
         ("Custom::Plugin", "releases", [], ["a"], "replaced"),
         ("Custom::Plugin", "ServiceToken", "a", "b", "refused"),
     ],
