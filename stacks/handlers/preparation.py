@@ -312,9 +312,9 @@ def _enter(event: Event, wanted: Mapping[str, Any], generation: str, *, found_pr
         raise ResourceError(f"the cluster {wanted['clusterIdentifier']} is being deleted")
     begins = not found.others(owner)
     if event["RequestType"] == "Update":
-        # For another cluster than before: a restored one.
+        # For another cluster than before: a restored one, unless a rollback returns to the first.
         old = json.loads(event.get("OldResourceProperties", event["ResourceProperties"])["Request"])
-        begins = old.get("clusterIdentifier") != wanted.get("clusterIdentifier")
+        begins = old.get("clusterIdentifier") != wanted.get("clusterIdentifier") and not found.has(owner)
     found.claim(owner, generation, missed=found_prepared and begins)
 
 
