@@ -24,7 +24,7 @@ class LaterError(LoadError):
 
 
 class UnreachableError(LaterError):
-    """The database can't be reached now; that may pass."""
+    """The database or its secret can't be reached now; that may pass."""
 
 
 class LoginError(LoadError):
@@ -73,6 +73,8 @@ _HINTS = {
     "certificate verify failed": "it must be signed by RDS's authority in contract/rds-ca.pem, or by PGSSLROOTCERT's",
     "does not match host name": "give the server's own name as --host, and a tunnel's address as --hostaddr",
 }
+# It starts, recovers or stops, or it is full.
+_PASSING = ("the database system is", "too many", "remaining connection slots")
 _WRONG_SERVER = ("certificate verify failed", "does not match host name")
 
 
@@ -99,7 +101,7 @@ def connect(parameters: Mapping[str, Any]) -> Connection:
         if NO_PASSWORD in str(error):
             raise NoPasswordError(text) from error
         # Refused, or the wrong server: retrying won't help.
-        refused = "FATAL" in str(error) and "starting up" not in text and "shutting down" not in text
+        refused = "FATAL" in str(error) and not any(symptom in text for symptom in _PASSING)
         refused = refused or any(symptom in text for symptom in _WRONG_SERVER)
         raise (LoadError if refused else UnreachableError)(text) from error
     if opened.server_version < OLDEST_SERVER:

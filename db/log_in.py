@@ -15,7 +15,7 @@ import psycopg2
 from psycopg2.extensions import parse_dsn
 
 from contract.source import DATABASE
-from db.connecting import Connection, LoadError, NoPasswordError, connect, hosts_of, is_here, tls
+from db.connecting import Connection, LoadError, NoPasswordError, UnreachableError, connect, hosts_of, is_here, tls
 
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError
@@ -126,8 +126,8 @@ def connected(given: Mapping[str, str]) -> tuple[Connection, dict[str, str]]:
 def of_secret(secret_id: str) -> dict[str, str | int]:
     """Return the secret's host, port, user, password and dbname, under psycopg2's names.
 
-    boto3 finds region and credentials in its usual way. Raises LoadError with one line; it never repeats the secret's
-    content.
+    boto3 finds region and credentials in its usual way. Raises LoadError with one line, UnreachableError if the cause
+    may pass; they never repeat the secret's content.
     """
     values = _values(secret_id)
     parameters: dict[str, str | int] = {
@@ -151,13 +151,14 @@ def _values(secret_id: str) -> Mapping[str, object]:
         client = boto3.client("secretsmanager", config=config)
         text = client.get_secret_value(SecretId=secret_id).get("SecretString", "")
     except ClientError as error:
-        raise LoadError(f"cannot read the secret {secret_id}: {_explain(error)}") from error
+        kind = UnreachableError if _may_pass(error) else LoadError
+        raise kind(f"cannot read the secret {secret_id}: {_explain(error)}") from error
     except NoRegionError as error:
         raise LoadError("no AWS region: set AWS_REGION, or choose a profile with AWS_PROFILE") from error
     except NoCredentialsError as error:
         raise LoadError("no AWS credentials: log in, or choose a profile with AWS_PROFILE") from error
     except BotoCoreError as error:
-        raise LoadError(f"cannot read the secret {secret_id}: {' '.join(str(error).split())}") from error
+        raise UnreachableError(f"cannot read the secret {secret_id}: {' '.join(str(error).split())}") from error
     try:
         values = json.loads(text)
     except ValueError:
@@ -172,6 +173,11 @@ def _explain(error: "ClientError") -> str:
     details = error.response.get("Error", {})
     hint = _HINTS.get(details.get("Code", ""))
     return " ".join(details.get("Message", str(error)).split()).rstrip(".") + (f" ({hint})" if hint else "")
+
+
+def _may_pass(error: "ClientError") -> bool:
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return "Throttl" in error.response.get("Error", {}).get("Code", "") or status == 429 or status >= 500
 
 
 def _port(secret_id: str, text: str) -> int:

@@ -17,6 +17,8 @@ import boto3
 
 from contract.errors import CANNOT, NO
 from operate import account, outputs, source_cluster
+from operate.diff import snapshots
+from operate.diff.changed import READERS, only_loses
 from operate.diff.effects import schema
 from operate.errors import OperateError
 from operate.offers import check_offers
@@ -72,8 +74,18 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
         stack = f"{environment.prefix}-database"
         if restored := source_cluster.check_origin(client, stack, synthesis.templates[stack]):
             print(restored, flush=True)
-    status = cdk("deploy", "--all", "--app", str(synthesis.folder), "--require-approval", "broadening")
-    return status or _missed(environment, session)
+        readers = _readers_first(client, environment, synthesis.templates[stack])
+    options = ("--app", str(synthesis.folder), "--require-approval", "broadening")
+    status = cdk("deploy", *readers, "--exclusively", *options) if readers else 0
+    return status or cdk("deploy", "--all", *options) or _missed(environment, session)
+
+
+def _readers_first(client: "CloudFormationClient", environment: Environment, wanted: Mapping[str, Any]) -> list[str]:
+    """Return the stacks that still import what the database's loses: CloudFormation would refuse that one first."""
+    stack = f"{environment.prefix}-database"
+    if find_stack(client, stack) is None or not only_loses(snapshots.template(client, stack), wanted):
+        return []
+    return [name for role in READERS if find_stack(client, name := f"{environment.prefix}-{role}")]
 
 
 def _say(found: Iterable[account.Found], *, refuse: bool) -> None:

@@ -145,9 +145,7 @@ SELECT
     current_setting('wal_level') AS wal_level,
     pg_is_in_recovery() AS standby,
     EXISTS (SELECT FROM pg_roles WHERE rolname = 'rds_replication') AS hosted,
-    EXISTS (
-        SELECT FROM pg_replication_slots WHERE slot_name = %(slot)s AND database = current_database()
-    ) AS slot_exists,
+    (SELECT database FROM pg_replication_slots WHERE slot_name = %(slot)s) AS slot_of,
     (current_setting('max_replication_slots')::int - (SELECT count(*) FROM pg_replication_slots))::int AS free_slots,
     u.rolname AS user, u.rolsuper AS superuser, u.rolcreaterole AS createrole, u.rolreplication AS replication,
     has_database_privilege(current_database(), 'CREATE') AS may_create,

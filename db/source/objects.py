@@ -50,6 +50,7 @@ class SourceState:
     `user` prepares, with the rights in the following flags. The role's flags are None if it doesn't exist. `published`:
     the publication's tables by number with their SQL names, None without one; `published_in_part`: for those with a
     column list, the listed columns, or None with a row filter. `elsewhere`: tables in another pipeline's publication.
+    `slot_of`: the database of the server's slot of this name, None without one.
     """
 
     database: str
@@ -57,7 +58,7 @@ class SourceState:
     wal_level: str
     standby: bool
     hosted: bool
-    slot_exists: bool
+    slot_of: str | None
     free_slots: int
     user: str
     superuser: bool

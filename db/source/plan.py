@@ -71,8 +71,13 @@ def _problems(wanted: SourceObjects, state: SourceState) -> Iterator[str]:
             f"wal_level is {state.wal_level}, change data capture needs logical: ALTER SYSTEM SET wal_level = logical"
             " (on Aurora and RDS: rds.logical_replication = 1 in the parameter group), then restart the server"
         )
-    if not state.slot_exists and state.free_slots < 1:
+    if state.slot_of is None and state.free_slots < 1:
         yield "no replication slot is free: raise max_replication_slots and restart, or drop one that nobody reads"
+    if state.slot_of not in (None, state.database):
+        yield (
+            f"the replication slot {wanted.slot} is of the database {state.slot_of}, where it would stay and fill the"
+            " disk: remove the pipeline there first, or drop the slot"
+        )
     if state.role_is_administrator:
         yield f"the role {wanted.role} is there with an administrator's rights: rename or demote it first"
     if state.publication_for_all:

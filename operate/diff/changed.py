@@ -13,6 +13,8 @@ from stacks.gate.template import LATER, Resource, is_intrinsic, nodes
 
 # Attributes that change when the resource is updated in place; nothing else in their consumers shows it.
 CHANGING = {"AWS::MSK::Configuration": "LatestRevision.Revision"}
+# `./lake aws deploy` updates these stacks before the database's if that one only loses exports: a pipeline goes, say.
+READERS = ("connectors", "processing")
 NAME_TAKEN = "its name is taken by the one that it would replace"
 # Of a resource: what changes nothing that is deployed, and its properties, which are compared one by one.
 _APART = frozenset({"DependsOn", "Metadata", "Properties"})
@@ -52,7 +54,9 @@ class Changed(NamedTuple):
 def changed(before: Templates, after: Templates) -> list[Changed]:
     """Return everything that deploying `after` over `before` touches, by stack and name; both are normal forms."""
     found: list[Changed] = []
-    imports = (each.get("Fn::ImportValue") for _, each in nodes(before) if isinstance(each, Mapping))
+    loses = only_loses(*(side.get("database", NOTHING) for side in (before, after)))
+    readers = {stack: after[stack] for stack in READERS if loses and stack in after}
+    imports = (each.get("Fn::ImportValue") for _, each in nodes({**before, **readers}) if isinstance(each, Mapping))
     imported = {name for name in imports if isinstance(name, str)}
     for stack in sorted({*before, *after}):
         old, new = before.get(stack, NOTHING), after.get(stack, NOTHING)
@@ -60,6 +64,14 @@ def changed(before: Templates, after: Templates) -> list[Changed]:
         found += resources
         found += _exports(stack, old, new, imported, {each.name for each in resources if each.effect == "replaced"})
     return found
+
+
+def only_loses(before: Template, after: Template) -> bool:
+    """Whether a stack's exports get fewer, and none is new."""
+    old, new = (
+        {name for name, output in side.get("Outputs", {}).items() if "Export" in output} for side in (before, after)
+    )
+    return new < old
 
 
 def _resources(stack: str, before: Mapping[str, Resource], after: Mapping[str, Resource]) -> list[Changed]:

@@ -63,7 +63,7 @@ _NO_DOWNGRADE = '"You can\'t downgrade an existing MSK cluster to an older versi
 _BY_HAND = "from ZooKeeper to KRaft needs three zones and ZooKeeper's access switched off by hand"
 _GO_BY_IT, _STAYS = "slot and offsets go by it", "the connector, under its name: progress stays"
 _CONNECTOR, _EKS = "stacks/handlers/msk_connect/changes.py", "kubernetes_connector.py"
-_IN_PLACE = "GuardedDeployment PreparedPipeline ProtectedDatabase S3AutoDeleteObjects VpcRestrictDefaultSG"
+_IN_PLACE = "GuardedDeployment ProtectedDatabase S3AutoDeleteObjects VpcRestrictDefaultSG"
 _ROADMAP = "aws-cloudformation/cloudformation-coverage-roadmap issue 802"
 _TOKEN = Fact("ServiceToken", "refused", '"Modifying service token is not allowed"', _ROADMAP)
 _ONE_BY_ONE, _INTERRUPTED = "one broker after the other", "interrupts the database for a short while"
@@ -124,6 +124,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
     "Custom::OutsideSource": tuple(
         Fact(key, "refused", _GO_BY_IT, "preparation.py") for key in ("host", "port", "database")
     ),
+    "Custom::PreparedPipeline": (Fact("database", "refused", _GO_BY_IT, "preparation.py"),),
     "Custom::PreparedSource": (
         Fact("", "in place", "the preparation runs again; data that is there stays", "preparation.py"),
     ),

@@ -28,7 +28,7 @@ _CONFIGURATION = (
     ("column.*|hashed.*", "other columns, or other values in them, from the next event on"),
     ("publication.name", "what the other publication doesn't have isn't captured"),
     ("database.hostname", "another server: a restored one has other offsets, any other is refused"),
-    ("database.dbname", "another database: its offsets are others; on a server of yours it is refused"),
+    ("database.dbname", "another database: its offsets are others, so it is refused"),
     ("database.user", "another role: it needs its rights and the replication attribute"),
     ("heartbeat.*", "how soon the slot moves on in a quiet database; until then WAL is held"),
     ("slot.*", "how long the connector waits for its slot before its task fails"),

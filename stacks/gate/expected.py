@@ -10,23 +10,24 @@ from typing import Any
 from contract import origin
 from plugins.workers.connect_workers import OF_SOURCES, UTF8_ONLY, resources
 from settings.aws_offers import RELEASES
-from settings.connectors import ROOT_CERTIFICATE, sink_configuration, source_configuration, topics
+from settings.connectors import ROOT_CERTIFICATE, sink_configuration, sink_settings, source_configuration, topics
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline, TableSizes
 from settings.rules.placeholders import refused
 from spark_jobs.options.submit import YarnSubmission, yarn_command
 from stacks.gate.network import users
 from stacks.gate.properties import REFERRED, differing
-from stacks.gate.template import LATER, App, Subject, decoded
+from stacks.gate.template import LATER, App, Subject, decoded, written
 from stacks.monitoring.metrics import Metrics
 from stacks.monitoring.watched import PERIOD_MINUTES, watched, watches
-from stacks.monitoring.watches import EVENTS
+from stacks.monitoring.watches import EVENTS, event_pattern
 from stacks.preparation_requests import preparation
 from stacks.vpn_script import bastion_script
 
 # Of an alarm: its texts, and whom it tells, which other rules judge.
 _APART = frozenset({"AlarmActions", "AlarmDescription", "AlarmName", "OKActions", "Tags", "TreatMissingData"})
 CONNECTORS = ("Custom::Connector", "Custom::KubernetesConnector")
+_RESTARTS = ("stacks.handlers.connector_restarts.handler", "stacks.handlers.kubernetes_watch.handler")
 PREPARATIONS = ("Custom::OutsideSource", "Custom::PreparedPipeline", "Custom::PreparedSource", "Custom::QueriedSource")
 # CDK's script for NAT instances (ec2.NatInstanceProviderV2), and the swap of stacks/network.py.
 _NAT = """#!/bin/bash
@@ -107,6 +108,28 @@ def alarms(app: App) -> Iterator[Problem]:
         given = {key: value for key, value in alarm.properties.items() if key not in _APART}
         for line in differing("", planned, given):
             yield stack, alarm.id, line
+
+
+def watched_as_set(app: App) -> Iterator[Problem]:
+    """Events that are told, figures of what lands, and connectors that are restarted must be the settings'."""
+    settings = app.facts.settings
+    stack, type_, path = f"{settings.prefix}-monitoring", "AWS::Events::Rule", "EventPattern"
+    patterns = sorted((event_pattern(settings.prefix, runbook) for runbook in EVENTS), key=written)
+    told = sorted(filter(None, (rule.get(path) for rule in app.resources(type_))), key=written)
+    found: list[tuple[str, str, str, Any, Any]] = [(stack, type_, path, patterns, told)]
+    prefixes = {each.landed_filter: f"{sink_settings(settings, each).prefix}/" for each in settings.streamed}
+    filters = [{"Id": name, "Prefix": prefix} for name, prefix in prefixes.items()]
+    for bucket in app.resources("AWS::S3::Bucket"):
+        planned = filters if bucket.get("BucketName") == settings.bucket_name("landing") else []
+        path = "MetricsConfigurations"
+        found.append((bucket.stack, bucket.id, path, planned, bucket.get(path) or []))
+    names = [f"{settings.prefix}-{each.name}-{end}" for each in settings.streamed for end in ("source", "sink")]
+    for function in app.resources("AWS::Lambda::Function"):
+        if function.get("Handler") in _RESTARTS:
+            path = "Environment.Variables.CONNECTORS"
+            found.append((function.stack, function.id, path, ",".join(names), function.get(path)))
+    for stack, id_, path, planned, given in found:
+        yield from ((stack, id_, line) for line in differing("", {path: planned}, {path: given}))
 
 
 def topics_planned(app: App) -> Iterator[Problem]:
@@ -267,6 +290,7 @@ def terminates_never(app: App) -> Iterator[Problem]:
 EXPECTED = (
     counted,
     alarms,
+    watched_as_set,
     topics_planned,
     connectors_configured,
     sources_prepared,

@@ -79,12 +79,13 @@ class Connector(Resource):
             return refused(self.event, error)
 
     def look(self) -> Found | None:
-        """Get the first object, which exists as long as any, and the workers."""
+        """Get the first object, which exists as long as any but workers that are going, and the workers."""
         holder, workers = self._api.get(self._objects[0]), self._api.get(self._deployment) or {}
-        # A deletion continues with workers that are already going: it also deletes the connector.
-        going = self.event["RequestType"] != "Delete" and "deletionTimestamp" in workers.get("metadata", {})
+        going = "deletionTimestamp" in workers.get("metadata", {})
         if holder is None:
             return Found(shown=workers, tags={}, going=True) if going else None
+        # A deletion continues with workers that are already going: it also deletes the connector.
+        going = going and self.event["RequestType"] != "Delete"
         return Found(shown=workers, tags=dict(holder["metadata"].get("annotations", {})), going=going)
 
     def make(self) -> Progress:

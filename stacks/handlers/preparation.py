@@ -67,7 +67,8 @@ _log.setLevel(logging.INFO)
 def start(event: Event) -> str:
     """Choose a permanent id: if it changed in an update, CloudFormation would delete the old resource and its slot.
 
-    Raises ResourceError if an update moves an external database: its old server would keep the slot.
+    Raises ResourceError if an update moves an external database: its old server would keep the slot. Within our own
+    cluster the slot itself shows that (db/source/plan.py).
     """
     wanted = _request(event)
     wanted_tables(wanted.get("tables", ()))
@@ -289,9 +290,9 @@ def _set_password(wanted: Mapping[str, Any]) -> None:
             MasterUserPassword=str(of_secret(wanted["ownerSecret"])["password"]),
             ApplyImmediately=True,
         )
-    except rds.exceptions.InvalidDBClusterStateFault:
-        # The cluster is being changed; the next call tries again.
-        _log.info("%s is being changed", wanted["clusterIdentifier"])
+    except (rds.exceptions.InvalidDBClusterStateFault, UnreachableError) as error:
+        # The cluster is being changed, or its secret is out of reach; the next call tries again.
+        _log.info("%s: %s", wanted["clusterIdentifier"], error)
 
 
 def _wait_for_password(error: LoginError, wanted: Mapping[str, Any]) -> Waiting:
@@ -311,9 +312,9 @@ def _enter(event: Event, wanted: Mapping[str, Any], generation: str, *, found_pr
         raise ResourceError(f"the cluster {wanted['clusterIdentifier']} is being deleted")
     begins = not found.others(owner)
     if event["RequestType"] == "Update":
-        # For another cluster than before: a restored one.
+        # For another cluster than before: a restored one, unless a rollback returns to the first.
         old = json.loads(event.get("OldResourceProperties", event["ResourceProperties"])["Request"])
-        begins = old.get("clusterIdentifier") != wanted.get("clusterIdentifier")
+        begins = old.get("clusterIdentifier") != wanted.get("clusterIdentifier") and not found.has(owner)
     found.claim(owner, generation, missed=found_prepared and begins)
 
 

@@ -1,7 +1,5 @@
 """Notifications and dashboard: alarms and events go to one topic, each with its runbook."""
 
-from typing import Any
-
 from aws_cdk import CfnOutput
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
@@ -18,7 +16,7 @@ from stacks.monitoring.alarms import Alarms, Budget
 from stacks.monitoring.dashboard import Dashboard
 from stacks.monitoring.metrics import Metrics
 from stacks.monitoring.watched import watched
-from stacks.monitoring.watches import alarm_text
+from stacks.monitoring.watches import EVENTS, alarm_text, event_pattern
 from stacks.paused import Paused
 from stacks.processing.stack import ProcessingStack
 from stacks.streaming import StreamingStack
@@ -87,18 +85,12 @@ class MonitoringStack(EnvironmentStack):
         return topic
 
     def _emr_events(self) -> None:
-        """Notify of EMR's events. They are matched by name: a replaced cluster has another id."""
-        prefix = self._environment.prefix
-        steps: dict[str, Any] = {"state": ["FAILED"], "name": [{"prefix": f"{prefix}-"}]}
-        self._event("emr-step-failed", "EMR Step Status Change", steps)
-        clusters: dict[str, Any] = {"state": ["TERMINATED_WITH_ERRORS"], "name": [prefix]}
-        self._event("emr-cluster-terminated", "EMR Cluster State Change", clusters)
-
-    def _event(self, runbook: str, type_: str, detail: dict[str, Any]) -> None:
         name, state, message = (events.EventField.from_path(f"$.detail.{key}") for key in ("name", "state", "message"))
-        description = alarm_text(runbook, f"{type_} in {self._environment.name}")
-        pattern = events.EventPattern(source=["aws.emr"], detail_type=[type_], detail=detail)
-        self._rule(runbook, description, pattern, alarm_text(runbook, f"{name} is {state}: {message}"))
+        for runbook, (type_, _) in EVENTS.items():
+            description = alarm_text(runbook, f"{type_} in {self._environment.name}")
+            planned = event_pattern(self._environment.prefix, runbook)
+            pattern = events.EventPattern(detail_type=planned.pop("detail-type"), **planned)
+            self._rule(runbook, description, pattern, alarm_text(runbook, f"{name} is {state}: {message}"))
 
     def _started_event(self) -> None:
         """AWS restarts a cluster that was stopped for seven days: RDS-EVENT-0153 reports it."""

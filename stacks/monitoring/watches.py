@@ -5,6 +5,7 @@ Needs no CDK.
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from contract.states import CATALOGUE, JOB, MEANING, STAGES, Word
 from settings.services import Monitoring
@@ -34,8 +35,13 @@ WORDS: Mapping[str, Word] = MappingProxyType(
         "wal-disk": Word.LATE,
     }
 )
-# Reported by mail, without an alarm.
-EVENTS = ("emr-cluster-terminated", "emr-step-failed")
+# Reported by mail, without an alarm: EMR's events by their detail-type and state.
+EVENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "emr-step-failed": ("EMR Step Status Change", "FAILED"),
+        "emr-cluster-terminated": ("EMR Cluster State Change", "TERMINATED_WITH_ERRORS"),
+    }
+)
 # The words without alarms, and how the dashboard shows them.
 ON_THEIR_WAY = f"{Word.MOVING} / {Word.UP_TO_DATE}: events on their way"
 UNALARMED: Mapping[Word, str] = MappingProxyType(
@@ -61,6 +67,13 @@ def limits(settings: Monitoring) -> Mapping[str, float]:
 def alarm_text(runbook: str, what: str) -> str:
     """Write an alarm's or event's text: its word, the facts, and its runbook."""
     return f"{WORDS[runbook]}: {what}. Runbook: docs/aws/alarms.md#{runbook}"
+
+
+def event_pattern(prefix: str, runbook: str) -> dict[str, Any]:
+    """EventBridge's pattern of an event. They are matched by name: a replaced cluster has another id."""
+    type_, state = EVENTS[runbook]
+    name = {"prefix": f"{prefix}-"} if runbook == "emr-step-failed" else prefix
+    return {"source": ["aws.emr"], "detail-type": [type_], "detail": {"state": [state], "name": [name]}}
 
 
 def heading(word: Word) -> str:

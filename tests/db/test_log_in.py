@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import boto3
 import psycopg2
@@ -29,6 +30,7 @@ from local.services.postgres import Postgres
 from local.services.source_database import OutsideDatabase, SourceDatabase, find_password
 from local.setup.ports import HOST
 from tests import cases
+from tests.operate.pausing import cloud
 from tests.tls import Authority, encrypted
 
 SECRET = "hunter2"
@@ -207,14 +209,41 @@ def test_without_a_region_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch, t
         of_secret("master")
 
 
-def test_aws_out_of_reach_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Unreachable:
-        def get_secret_value(self, **_: str) -> None:
-            raise EndpointConnectionError(endpoint_url="https://secretsmanager.example")
-
-    monkeypatch.setattr(boto3, "client", lambda *_args, **_options: Unreachable())
-    with pytest.raises(LoadError, match="cannot read the secret master: Could not connect"):
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (EndpointConnectionError(endpoint_url="https://secretsmanager.example"), "Could not connect"),
+        (cloud.error("ThrottlingException", "X"), "Throttling"),
+        (cloud.error("InternalServiceError", "X", 500), "Internal"),
+        (cloud.error("Odd", "X", 429), "Odd"),
+    ],
+)
+def test_an_outage_of_aws_is_one_line_and_may_pass(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
+) -> None:
+    monkeypatch.setattr(boto3, "client", lambda *_args, **_options: Mock(get_secret_value=Mock(side_effect=error)))
+    with pytest.raises(UnreachableError, match=f"cannot read the secret master: {reason}"):
         of_secret("master")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("the database system is in recovery mode", UnreachableError),
+        ("the database system is not yet accepting connections", UnreachableError),
+        ("sorry, too many clients already", UnreachableError),
+        ("remaining connection slots are reserved for roles with the SUPERUSER attribute", UnreachableError),
+        ('database "shop" does not exist', LoadError),
+    ],
+)
+def test_a_server_that_refuses_for_now_may_be_asked_again(
+    monkeypatch: pytest.MonkeyPatch, text: str, kind: type[LoadError]
+) -> None:
+    error = psycopg2.OperationalError(f'connection to server at "db", port 5432 failed: FATAL:  {text}\n')
+    monkeypatch.setattr(psycopg2, "connect", Mock(side_effect=error))
+    with pytest.raises(LoadError, match=text) as raised:
+        connect({"host": "db"})
+    assert type(raised.value) is kind
 
 
 @pytest.mark.parametrize("options", [("--scale", "2"), ("--from", "dump.sql")])

@@ -8,12 +8,14 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
 from contract.errors import CANNOT, NO
 from operate import account, deploy, source_cluster
 from operate.account import Found
+from operate.diff import snapshots
 from operate.errors import OperateError
 from plugins.releases.download import Digest
 from plugins.releases.lock import pin
@@ -137,6 +139,24 @@ def test_what_was_reviewed_is_deployed_and_cdks_failure_is_told(
     assert (folder / "dev-cdc-lake-network.template.json").is_file()
     # The pinned releases are deployed.
     assert "0" * 64 in (folder / "dev-cdc-lake-vpn.template.json").read_text()
+
+
+@pytest.mark.usefixtures("pin_all_but", "called")
+@pytest.mark.parametrize("status", [0, CANNOT])
+def test_what_reads_a_removed_pipelines_secret_is_updated_before_the_database(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    stack, cdk = "dev-cdc-lake-database", Mock(return_value=status)
+    monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [])
+    reviewed = SimpleNamespace(folder=Path("cdk.out"), templates={stack: {"Resources": {}}})
+    monkeypatch.setattr(deploy, "synthesize", lambda *_arguments, **_options: reviewed)
+    monkeypatch.setattr(snapshots, "template", lambda _client, name: {"Outputs": {name: {"Export": {}}}})
+    monkeypatch.setattr(deploy, "cdk", cdk)
+    for name in (stack, "dev-cdc-lake-connectors"):
+        deploy_stack(name)
+    assert deploy.deploy(environment) == status
+    called = [call.args[1:-4] for call in cdk.call_args_list]
+    assert called == [("dev-cdc-lake-connectors", "--exclusively"), ("--all",)][: 1 if status else 2]
 
 
 MISSED = {"orders": "since yesterday", "shop": "since today"}

@@ -106,6 +106,19 @@ def test_an_export_in_use_can_neither_change_nor_vanish() -> None:
     assert touched(unused, {"a": template()}) == []
 
 
+@pytest.mark.parametrize(
+    ("export", "reader", "effects"),
+    [("New", "connectors", ["refused"]), ("Kept", "connectors", []), ("Kept", "monitoring", ["refused"])],
+)
+def test_what_the_database_only_loses_its_readers_have_left_before(
+    export: str, reader: str, effects: list[str]
+) -> None:
+    consumer = template(Alarm=resource("AWS::SNS::Topic", DisplayName={"Fn::ImportValue": "Secret"}))
+    before = {"database": template(outputs={"Kept": "a", "Secret": "b"}), reader: consumer}
+    after = {"database": template(outputs={export: "a"}), reader: template(Alarm=resource("AWS::SNS::Topic"))}
+    assert [each.effect for each in touched(before, after) if each.type == "export"] == effects
+
+
 def test_an_export_of_something_that_is_replaced_is_refused() -> None:
     def producer(cidr: str) -> dict[str, Any]:
         return template(Vpc=resource("AWS::EC2::VPC", CidrBlock=cidr), outputs={"Id": {"Ref": "Vpc"}})
@@ -154,6 +167,8 @@ VOLUME = "BrokerNodeGroupInfo StorageInfo EBSStorageInfo VolumeSize"
         ("Custom::Connector", "connectorName", "a", "b", "refused"),
         ("Custom::OutsideSource", "host", "a", "b", "refused"),
         ("Custom::OutsideSource", "tables", [], ["a"], "in place"),
+        ("Custom::PreparedPipeline", "database", "a", "b", "refused"),
+        ("Custom::PreparedPipeline", "role", "a", "b", "in place"),
         ("Custom::Plugin", "releases", [], ["a"], "replaced"),
         ("Custom::Plugin", "ServiceToken", "a", "b", "refused"),
     ],

@@ -237,7 +237,7 @@ def test_plain_text_is_not_judged(templates: Templates) -> None:
         ("AWS::IAM::User", "UserName", True),
         ("AWS::S3::Bucket", "LifecycleConfiguration Rules * Id", False),
         ("AWS::S3::Bucket", "LifecycleConfiguration", True),
-        ("AWS::S3::Bucket", "MetricsConfigurations", False),
+        ("AWS::S3::Bucket", "MetricsConfigurations", True),
         ("kubernetes/Deployment", "spec template spec hostPID", True),
         ("kubernetes/Deployment", "metadata labels app", False),
         ("kubernetes/Namespace", "metadata labels pod-security.kubernetes.io/warn", True),

@@ -38,13 +38,13 @@ class LambdaDeathError(BaseException):
 
 
 class Later:
-    """A service's running operation whose caller has died: done at the second tick from then on."""
+    """A service's running operation whose caller has died: done at a later tick."""
 
     def __init__(self) -> None:
         self._steps: list[tuple[int, Callable[[], object]]] = []
 
-    def add(self, step: Callable[[], object]) -> None:
-        self._steps.append((2, step))
+    def add(self, step: Callable[[], object], ticks: int = 2) -> None:
+        self._steps.append((ticks, step))
 
     def tick(self) -> None:
         due = [step for ticks, step in self._steps if ticks == 1]

@@ -100,7 +100,15 @@ class FakeCluster:
 
     def delete(self, wanted: Mapping[str, Any]) -> bool:
         self._check_reached()
-        return self.objects.pop(identity(wanted), None) is not None
+        key = identity(wanted)
+        found = self.objects.get(key)
+        if key[0] != "Deployment":
+            self.objects.pop(key, None)
+        elif found and "deletionTimestamp" not in found["metadata"]:
+            # In the foreground: it stays until its pods have ended.
+            found["metadata"]["deletionTimestamp"] = "2026-11-22T12:00:00Z"
+            self.later.add(lambda: self.objects.pop(key, None), ticks=4)
+        return found is not None
 
     def pods(self, namespace: str, _labels: Mapping[str, str]) -> list[dict[str, Any]]:
         self._check_reached()

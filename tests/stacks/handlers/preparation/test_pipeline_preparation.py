@@ -12,16 +12,16 @@ import pytest
 from capture.objects import source_objects
 from contract.source import heartbeat_statement
 from contract.tags import resnapshot
-from local.services.postgres import ConnectionParameters
+from local.services.postgres import ConnectionParameters, Postgres
 from settings.pipeline import Pipeline
 from stacks.handlers import preparation
 from stacks.handlers.framework import ResourceError
 from stacks.handlers.preparation import wanted_tables
 from stacks.preparation_requests import table_request, table_requests
-from tests.conftest import ask, execute
+from tests.conftest import ask, execute, fresh_database
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Stack, World, failing
-from tests.stacks.handlers.preparation.cluster import CLUSTER, Cluster, drop_role
+from tests.stacks.handlers.preparation.cluster import CLUSTER, Cluster, drop_role, make_slot
 
 ROLE, PUBLICATION, SLOT = "cdc_shop", "cdc_shop", "cdc_shop"
 PUBLISHED = "SELECT string_agg(tablename, ' ' ORDER BY tablename) FROM pg_publication_tables WHERE pubname = 'cdc_shop'"
@@ -72,6 +72,19 @@ def test_the_connectors_role_reads_what_is_published_and_a_table_can_be_added(
     again = source.update(source.but(tables=[table("items", "id"), table("notes", "id")]))
     assert again == data
     assert {"items", "notes"} <= set(ask(database, PUBLISHED).split())
+
+
+@pytest.mark.integration
+def test_a_move_is_refused_and_its_rollback_passes(
+    database: ConnectionParameters, postgres: Postgres, source: Stack
+) -> None:
+    data = source.create()
+    make_slot(database, SLOT)
+    with fresh_database(postgres) as other:
+        execute(other, "CREATE TABLE items (id int PRIMARY KEY, name text)")
+        reason = failing(source.update, source.but(database=other["dbname"]))
+    assert f"the replication slot {SLOT} is of the database {database['dbname']}, where it would stay" in reason
+    assert source.update(source.but(sqlHash="1")) == data
 
 
 @pytest.mark.integration

@@ -6,9 +6,12 @@ import json
 import re
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import Mock
 
+import boto3
 import psycopg2
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
 from db import loading
 from db.loading import LoadOptions, load
@@ -185,13 +188,16 @@ def test_a_password_that_stays_wrong_ends_with_one_line_and_nothing_to_delete(
 
 
 def test_the_secret_is_read_again_on_the_way_down_too(
-    source: Stack, secrets: Any, database: ConnectionParameters
+    source: Stack, secrets: Any, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.create()
     make_slot(database)
     log_in_as(secrets, database, password="before the rotation")
     begun = source.send("Delete")
     assert begun.poll() is None
+    with monkeypatch.context() as outage:
+        outage.setattr(boto3, "client", Mock(side_effect=EndpointConnectionError(endpoint_url="x")))
+        assert begun.poll() is None
     log_in_as(secrets, database)
     assert begun.poll() is not None
     assert not slot_exists(database)
