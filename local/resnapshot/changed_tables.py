@@ -53,10 +53,16 @@ class LocalConnector:
 
     def follow_slot(self) -> None:
         self.api.put_connector(self.name, following_slot(self.configuration))
-        self.api.resume(self.name)
-        self.restart()
+        self._start()
 
     def restart(self) -> None:
+        if not self.api.configuration(self.name):
+            # It is lost with Kafka's data, and `up` creates no other one before the repair.
+            self.api.put_connector(self.name, self.configuration)
+        self._start()
+
+    def _start(self) -> None:
+        self.api.resume(self.name)
         self.api.restart_failed(self.name)
 
     def settle(self) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 
+from db.source.replication import COMMAND
 from local.comparison.command import REPORT, print_comparison, reconcile_tables
 from local.comparison.compare import TableComparison
 from local.comparison.platform_sides import platform_sides
@@ -41,25 +42,19 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
             f"pipeline {platform.options.pipeline} is queried: `./lake reconcile --repair` has its job read all rows"
             " again"
         )
-    with _locked(platform):
-        made_again = _let_through(platform, wanted, names, say)
-    sides, channel = platform_sides(platform, names), channel_of(platform, timeout_s=wanted.timeout_s, say=say)
-    entries = [table.entry for table in sides.tables]
-    lakes = [table.lake for table in platform.services.tables]
-    aside = platform.pipeline.tables_aside()
-    with channel.flowing(lakes, wanted, named=bool(names)):
+    with contextlib.ExitStack() as flowing:
+        with _locked(platform):
+            loads = _stopped_loads(platform, wanted, names)
+            made_again = _let_through(platform, wanted, names, say)
+            sides, channel = platform_sides(platform, names), channel_of(platform, timeout_s=wanted.timeout_s, say=say)
+            lakes = [table.lake for table in platform.services.tables]
+            flowing.enter_context(channel.flowing(lakes, wanted, named=bool(names)))
+            # Only now: a first load from before a new slot would lack what comes between.
+            platform.pipeline.start_job()
+        entries, aside = [table.entry for table in sides.tables], platform.pipeline.tables_aside()
         settle = channel.settlement(entries, wanted.where)
-        left = [entry for entry in entries if entry.name not in aside]
-        # A condition, however, is the connector's, and a table without a key can't be read again.
-        ways = {one.name: "connector" if wanted.where or one.append_only else one.first_load for one in left}
-        if others := [entry for entry in left if ways[entry.name] == "connector"]:
-            channel.read_again(others, wanted.where)
-        if made_again:
-            _look_at_all(platform)
-        if direct := [table for table in platform.services.tables if ways.get(table.name) == "direct"]:
-            with _locked(platform):
-                request = platform.pipeline.read_directly(direct)
-            wait_until_read(platform.pipeline, direct, request, timeout_s=wanted.timeout_s, say=say)
+        left = [entry for entry in entries if entry.name not in aside and entry.name not in loads]
+        _read_again(platform, channel, left, wanted, made_again=made_again)
     # After the others: the connector may have been given a new slot for them.
     if back := [entry for entry in entries if entry.name in aside]:
         _take_back(platform, back, channel)
@@ -74,6 +69,22 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
     if equal:
         settle()
     return equal
+
+
+def _read_again(
+    platform: Platform, channel: Channel, entries: Sequence[CapturedTableSettings], wanted: Wanted, *, made_again: bool
+) -> None:
+    """Have the connector or the job read tables again; `made_again`: a topic was."""
+    # A condition, however, is the connector's, and a table without a key can't be read again.
+    ways = {one.name: "connector" if wanted.where or one.append_only else one.first_load for one in entries}
+    if others := [entry for entry in entries if ways[entry.name] == "connector"]:
+        channel.read_again(others, wanted.where)
+    if made_again:
+        _look_at_all(platform)
+    if direct := [table for table in platform.services.tables if ways.get(table.name) == "direct"]:
+        with _locked(platform):
+            request = platform.pipeline.read_directly(direct)
+        wait_until_read(platform.pipeline, direct, request, timeout_s=wanted.timeout_s, say=channel.say)
 
 
 def channel_of(platform: Platform, *, timeout_s: float, say: Say) -> Channel:
@@ -102,23 +113,45 @@ def _take_back(platform: Platform, entries: Sequence[CapturedTableSettings], cha
 def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> TableComparison:
     """Re-snapshot a running platform, whose sink and job may be down. Raises PlatformError."""
     with _locked(platform):
+        _check_runs(platform)
         _let_through(platform, wanted, (), say)
+        platform.pipeline.start_job()
         return resnapshot(platform_sides(platform), platform.pipeline.connectors.source_connector(), wanted, say)
 
 
-def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None, say: Say) -> bool:
-    """Clear the path from the topics to the lake; tell whether a topic was recreated: the former's objects go aside."""
-    pipeline = platform.pipeline
+def _check_runs(platform: Platform) -> None:
     platform.require(*NEEDED)
     if "job" not in platform.expected():
         raise PlatformError("this platform was started without the job, so nothing reaches the lake: run `./lake up`")
-    first = [table.name for table in pipeline.tables if table.is_loaded_first and table.name in (names or [table.name])]
-    if first:
-        raise PlatformError(f"{', '.join(first)}: the job hasn't read all rows yet: `./lake status` says how it is")
+
+
+def _stopped_loads(platform: Platform, wanted: Wanted, names: Sequence[str]) -> list[str]:
+    """Stop the job if it hasn't read the first rows of all tables; return those of them that nothing else can read.
+
+    Raises PlatformError where no changes are lost: the job goes on by itself.
+    """
+    _check_runs(platform)
+    pipeline, first = platform.pipeline, [table for table in platform.services.chosen(names) if table.is_loaded_first]
+    if not first:
+        return []
+    reasons = (pipeline.lost_changes(), pipeline.connectors.failure(pipeline.connectors.source.name))
+    if not wanted.skip and not any(COMMAND in (reason or "") for reason in reasons):
+        left = ", ".join(table.name for table in first)
+        raise PlatformError(f"{left}: the job hasn't read all rows yet: `./lake status` says how it is")
+    check_whole(wanted.where, named=bool(names))
+    platform.processes.stop("job", grace_s=GRACE_S["job"])
+    return [table.name for table in first if table.entry.append_only]
+
+
+def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str], say: Say) -> bool:
+    """Clear the path from the topics to the lake; tell whether a topic was recreated: the former's objects go aside."""
+    pipeline = platform.pipeline
     platform.processes.cancelled.clear()
     problem = pipeline.former_topic_problem()
     if problem:
         check_whole(wanted.where, named=bool(names))
+        # What may fail comes first: without the objects nothing tells that a repair is due. Added tables are read, too.
+        pipeline.connectors.source_connector().settle()
         say(f"found: {problem.partition(': run `')[0]}")
         say(f"{pipeline.set_landing_aside()} landed objects of the former topic set aside")
     if platform.services.pipeline.outbox is not None:
@@ -127,7 +160,6 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str] | None
         pipeline.connectors.run_sink()
     else:
         platform.services.connect.api.resume(pipeline.connectors.sink.name)
-    pipeline.start_job()
     return problem is not None
 
 

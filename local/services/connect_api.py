@@ -84,7 +84,8 @@ class ConnectApi:
         self._retried("PUT", f"/connectors/{quote(name)}/stop", or_none=True)
 
     def resume(self, name: str) -> None:
-        self._retried("PUT", f"/connectors/{quote(name)}/resume")
+        """Let a stopped connector run. One that was just created may not be known yet, and runs anyway."""
+        self._retried("PUT", f"/connectors/{quote(name)}/resume", or_none=True)
 
     def stored_offsets(self, name: str) -> list[dict[str, Any]]:
         """Return the stored offsets at which a source connector resumes, as it wrote them; none without a connector."""
@@ -92,8 +93,8 @@ class ConnectApi:
         return [entry["offset"] for entry in answer["offsets"] if entry["offset"]]
 
     def restart_failed(self, name: str) -> None:
-        """Restart the connector and its tasks, only those that have failed."""
-        self._retried("POST", f"/connectors/{quote(name)}/restart?includeTasks=true&onlyFailed=true")
+        """Restart the connector and its tasks, only those that have failed. Does nothing before it has a status."""
+        self._retried("POST", f"/connectors/{quote(name)}/restart?includeTasks=true&onlyFailed=true", or_none=True)
 
     def failure(self, name: str) -> str | None:
         """Return why the connector or one of its tasks has failed, including the cause; None when none has.

@@ -79,6 +79,10 @@ class PostgresCluster:
         """The folder that holds the data: the wanted one, or one under /var/tmp that the server's account may enter."""
         return self._wanted if self._may_enter(self._wanted.parent) else self._fallback / "data"
 
+    @property
+    def lock_file(self) -> Path:
+        return self.data_dir / "postmaster.pid"
+
     def pid(self) -> int | None:
         """Return the pid of the server that runs on the folder, from its lock file; None without one."""
         try:
@@ -195,9 +199,9 @@ class PostgresCluster:
             raise PlatformError(f"{Path(command[0]).name} failed in {self.data_dir}: {done.stderr.strip()}")
 
     def _lock_file_lines(self) -> list[str]:
-        """Return the lines of postmaster.pid: the first is the pid, the eighth the state. Empty without a server."""
+        """Return the lock file's lines: the first is the pid, the eighth the state. Empty without a server."""
         try:
-            return [line.strip() for line in (self.data_dir / "postmaster.pid").read_text().splitlines()]
+            return [line.strip() for line in self.lock_file.read_text().splitlines()]
         except OSError:
             return []
 
@@ -266,6 +270,10 @@ class Postgres:
         """Create a new data folder, write the access rules, and return how to start the server."""
         self.cluster.create(self._password)
         self.cluster.write_rules(self._rules)
+        if self.cluster.pid() is None:
+            # Its pid may be another process's by now, which PostgreSQL would take for its own server. What is left of
+            # one keeps the shared memory, at which PostgreSQL refuses to start all the same.
+            self.cluster.lock_file.unlink(missing_ok=True)
         argv = self._arguments("-p", str(self.port))
         # A folder that the server's account may enter, and a locale independent of the caller.
         return Command(argv=argv, folder=Path("/"), environment={"LC_ALL": "C"}, identity=self.cluster.identity)

@@ -1,6 +1,7 @@
 """Builds the spark-submit command of the streaming job for this machine; EMR runs the same job."""
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -87,7 +88,7 @@ def _settings(work_folder: Path, flags: Sequence[str], driver_memory: str) -> di
     return {
         "spark.master": "local[2]",
         "spark.driver.memory": driver_memory,
-        "spark.driver.extraJavaOptions": " ".join(options),
+        "spark.driver.extraJavaOptions": shlex.join(options),
         # Not --jars: that would copy 400 MB into the scratch folder at each start.
         "spark.driver.extraClassPath": job_class_path(),
         "spark.driver.host": "127.0.0.1",

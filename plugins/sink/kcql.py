@@ -29,7 +29,7 @@ PARTITION_WARNING = (
 )
 
 _BUCKET = re.compile(r"(?=.{3,63}\Z)[a-z0-9][a-z0-9-]*(\.[a-z0-9][a-z0-9-]*)*(?<!-)\Z")
-_PREFIX = re.compile(r"[A-Za-z0-9_\-]+([./=+]?[A-Za-z0-9_\-]+)*\Z")
+_PREFIX = re.compile(r"[A-Za-z0-9_\-]+([./=+][A-Za-z0-9_\-]+)*\Z")
 _TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}\Z")
 _FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 

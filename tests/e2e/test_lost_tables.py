@@ -4,6 +4,7 @@ The walks share a platform: each takes it down, loses something, changes rows, a
 """
 
 import contextlib
+import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -82,13 +83,22 @@ def restore(films: Platform, number: int) -> None:
         change(films, number)
 
 
-def delete_a_topic(films: Platform, number: int) -> None:
+def stop_before_it_is_landed(films: Platform, number: int) -> None:
     films.processes.stop("sink", grace_s=60)
     change(films, number)
     films.down()
+
+
+def delete_a_topic(films: Platform, number: int) -> None:
+    stop_before_it_is_landed(films, number)
     [table] = films.services.chosen(["customer"])
     with alone(films, "kafka"):
         films.services.kafka.delete_topic(table.topic.name)
+
+
+def remove_kafkas_data(films: Platform, number: int) -> None:
+    stop_before_it_is_landed(films, number)
+    shutil.rmtree(films.state_dir / "kafka")
 
 
 def assert_equal(films: Platform) -> None:
@@ -102,6 +112,8 @@ WAYS: dict[str, tuple[Callable[[Platform, int], None], str]] = {
     "slot beyond its limit": (write_more_than_the_slot_may_keep, "than max_slot_wal_keep_size .* allows"),
     "database restored": (restore, "the log of pagila is behind what was read from it"),
     "topic deleted": (delete_a_topic, "the topic pagila.public.customer was deleted and made again"),
+    # With the connector's configuration and offsets.
+    "Kafka's data removed": (remove_kafkas_data, "the topic pagila.public.address was deleted and made again"),
 }
 
 

@@ -1,8 +1,9 @@
 """A request that the job reads tables again: it is kept for the job, and waited for."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import pytest
 
@@ -11,7 +12,9 @@ from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.platform.arriving import PATIENCE_S
 from local.platform.job import READ_AGAIN, TableState, ask, table_jobs
+from local.resnapshot import command
 from local.resnapshot.direct import wait_until_read
+from local.resnapshot.run import Wanted
 from settings.load import load_pipeline
 from spark_jobs.options import keys
 
@@ -84,3 +87,69 @@ def test_a_request_is_waited_for_as_long_as_the_job_reads(
         found = str(error)
     assert (heard, len(left)) == (said, 1)
     assert found == problem or (problem is not None and str(found).startswith(problem))
+
+
+WAY_OUT = "the slot is gone: run `./lake resnapshot -p shop`"
+TOLD = ("stop", "settle", "set_landing_aside", "flowing", "start_job", "read_again", "read_directly")
+
+
+@pytest.fixture
+def robbed(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
+    """A platform whose job has yet to load two tables, the second without a key; it has lost nothing so far."""
+    found = MagicMock(**{"expected.return_value": {"job", "sink"}})
+    found.services.configure_mock(**{"pipeline.is_queried": False, "pipeline.outbox": None})
+    found.services.tables = [Mock(entry=Mock(append_only=each, first_load="direct")) for each in (False, True)]
+    for table, name in zip(found.services.tables, ("t", "log"), strict=True):
+        table.name = table.entry.name = name
+    found.services.chosen.return_value = found.services.tables
+    for method in ("lost_changes", "connectors.failure", "former_topic_problem"):
+        found.pipeline.configure_mock(**{f"{method}.return_value": None})
+    found.pipeline.tables_aside.return_value = {}
+    for name, other in {
+        "_locked": nullcontext,
+        "platform_sides": lambda *_: Mock(tables=found.services.tables),
+        "channel_of": lambda *_, **__: found.channel,
+        "wait_until_read": Mock(),
+        "reconcile_tables": lambda *_, **__: True,
+    }.items():
+        monkeypatch.setattr(command, name, other)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("told_by", "asked"),
+    [
+        (["lost_changes"], "stop flowing start_job read_directly"),
+        (["connectors.failure"], "stop flowing start_job read_directly"),
+        # Without the objects nothing tells that a repair is due: what may fail comes before they are moved.
+        (
+            ["lost_changes", "former_topic_problem"],
+            "stop settle set_landing_aside flowing start_job stop start_job read_directly",
+        ),
+    ],
+)
+def test_the_job_loads_nothing_before_lost_changes_flow_again(
+    robbed: MagicMock, told_by: list[str], asked: str
+) -> None:
+    robbed.pipeline.configure_mock(**{f"{method}.return_value": WAY_OUT for method in told_by})
+    assert command.resnapshot_tables(robbed, (), Wanted())
+    names = [call[0].rpartition(".")[2] for call in robbed.mock_calls]
+    assert [name for name in names if name in TOLD] == asked.split()
+    # What has no key is loaded once, and never read again.
+    assert robbed.pipeline.read_directly.call_args.args == (robbed.services.tables[:1],)
+
+
+@pytest.mark.parametrize(
+    ("failure", "names", "told"),
+    [
+        (WAY_OUT, ("t",), "leave --table and --where out"),
+        ("a wrong password", (), "t, log: the job hasn't read all rows"),
+    ],
+)
+def test_a_job_that_has_yet_to_load_tables_goes_on_where_all_of_it_isnt_repaired(
+    robbed: MagicMock, failure: str, names: tuple[str, ...], told: str
+) -> None:
+    robbed.pipeline.connectors.failure.return_value = failure
+    with pytest.raises(PlatformError, match=told):
+        command.resnapshot_tables(robbed, names, Wanted())
+    robbed.processes.stop.assert_not_called()

@@ -56,6 +56,15 @@ def test_the_newest_position_counts_events_that_left_no_row(api: Mock) -> None:
     assert connector(api, topic).newest_position() == 90
 
 
+@pytest.mark.parametrize(("running", "asked"), [({"a": "b"}, []), ({}, ["put_connector"])])
+def test_a_connector_that_is_lost_with_kafkas_data_is_made_again(
+    api: Mock, running: dict[str, str], asked: list[str]
+) -> None:
+    api.configuration.return_value = running
+    connector(api).restart()
+    assert [name for name, *_ in api.method_calls] == ["configuration", *asked, "resume", "restart_failed"]
+
+
 @pytest.mark.parametrize("options", [["--where", "TRUE"], ["-t", "rental"], ["-e", "dev", "-t", "people"]])
 def test_what_is_passed_over_may_concern_any_row(options: list[str]) -> None:
     run = CliRunner().invoke(app, ["resnapshot", "--skip", *options])
@@ -77,10 +86,10 @@ def test_what_to_run_names_the_pipeline_whose_connector_has_failed(monkeypatch: 
 
 
 @pytest.mark.parametrize("ask", [ConnectApi.stop, ConnectApi.resume, ConnectApi.restart_failed])
-def test_a_worker_that_takes_over_a_configuration_is_asked_again(
+def test_a_worker_that_takes_over_a_configuration_is_asked_again_and_may_know_no_connector(
     ask: Callable[[ConnectApi, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request = Mock(side_effect=[RequestError("stale configuration", 409), None])
+    request = Mock(side_effect=[RequestError("stale configuration", 409), RequestError("Unknown connector", 404)])
     monkeypatch.setattr(ConnectApi, "_request", request)
     ask(ConnectApi("http://127.0.0.1:1"), "orders-source")
     assert request.call_count == 2

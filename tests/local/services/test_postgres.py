@@ -98,8 +98,12 @@ def test_goes_on_from_its_data_after_a_stop_and_after_a_crash(server: Server) ->
     crashed = server.pid()
     os.kill(crashed, signal.SIGKILL)
     psutil.wait_procs([psutil.Process(crashed)], timeout=PATIENCE_S)
-
-    server.start()
+    cluster = server.postgres.cluster
+    with subprocess.Popen(["sleep", "600"], **cluster.identity) as other, contextlib.ExitStack() as at_the_end:
+        at_the_end.callback(other.kill)
+        # After a reboot, any process may have the server's pid.
+        cluster.lock_file.write_text(cluster.lock_file.read_text().replace(str(crashed), str(other.pid), 1))
+        server.start()
     assert ask(server.postgres, "SELECT count(*) FROM kept") == 2
 
 
