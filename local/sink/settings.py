@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from contract.errors import UserError, naming
-from local.errors import PlatformError
 from plugins.connector_names import sink_group
 from plugins.sink.kcql import Kcql, parse_all
 from plugins.sink.sink_connector import (
@@ -34,7 +33,7 @@ class SinkError(UserError):
     """The sink can't continue and a person must decide. Nothing is lost: what isn't landed isn't committed either."""
 
 
-class UnavailableError(PlatformError):
+class UnavailableError(UserError):
     """S3 or Kafka doesn't answer, or not now: trying again helps."""
 
 

@@ -25,6 +25,7 @@ MEANT_OTHERWISE = {
     ("stacks/monitoring/watched.py", states.SOURCE): "a connector's role in names of alarms",
     ("stacks/monitoring/watched.py", states.JOB): "the name of a method",
     ("stacks/monitoring/metrics.py", states.LANDING): "a bucket's name",
+    ("stacks/monitoring/watches.py", states.SOURCE): "an event pattern's key",
 }
 
 
