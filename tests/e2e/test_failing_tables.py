@@ -73,7 +73,7 @@ def test_a_failing_table_is_set_aside_and_the_others_flow(make: Commands, source
     # The first load also fails at two tables.
     said = make.up(status=CANNOT)
     first, *tables = said[said.index("up: ") :].splitlines()
-    assert first == "up: 2 of 7 tables are set aside; all else runs, `./lake status` says how it is"
+    assert first == "up: 2 of 7 tables are set aside; all else runs, `./lake status -p failing` says how it is"
     assert tables[0] == f"    table public.early is set aside: {TOLD_OF_ODD.format(table='early', key=1)}"
     assert tables[1].startswith(
         "    table public.ruined is set aside: public.ruined can't be captured (ERROR: invalid internal value for enum"

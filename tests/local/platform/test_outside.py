@@ -148,7 +148,7 @@ def test_status_says_why_the_database_lets_nobody_in(postgres: Postgres, tmp_pat
     Platform(tmp_path, options).record.write(options, dict.fromkeys(PORTS, 1), frozenset({"job"}))
     refused, dead = map(str, Collector(Platform(tmp_path)).look().problems)
     assert 'password authentication failed for user "cdc_connector"' in refused
-    assert refused.endswith("; `./lake up` takes the role's password from CDC_CONNECTOR_PASSWORD")
+    assert refused.endswith("; `./lake up -p pagilaquery` takes the role's password from CDC_CONNECTOR_PASSWORD")
     assert "of yesterday" not in refused
     assert "doesn't run" in dead
 
