@@ -22,7 +22,9 @@ def jobs_start_fast() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walked]:
-    with walked("demo", tmp_path_factory.mktemp("Größe 1")) as demo:
+    folder = tmp_path_factory.mktemp("Größe 1") / "demo"
+    folder.mkdir()
+    with walked("demo", folder) as demo:
         yield demo
 
 
