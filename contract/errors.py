@@ -18,7 +18,7 @@ INTERRUPTED = 130  # 128 and SIGINT's number, as shells say it
 UNLIKE_ATHENA = "not as in Athena: "
 
 
-# A command on the local platform, in a message, that doesn't name the pipeline.
+# A command in a message, on a local platform that it doesn't name.
 _COMMAND = re.compile(r"`\./lake (?:up|down|status|resnapshot|reconcile|query|dashboard)(?=[ `])(?! -p)")
 
 
@@ -38,8 +38,8 @@ def one_line_errors(
     """End the program without a traceback: `<prefix>: <the error's text>` on standard error, and CANNOT.
 
     `others` are errors of libraries whose first line says what is wrong; the system's (OSError) are always shown.
-    `options`: with_options'. Ctrl-C ends it with INTERRUPTED and that word. A closed pipe is not an error (`./lake
-    kafka tail … | head`).
+    `options` select the platform in the commands that an error names. Ctrl-C ends it with INTERRUPTED and that word. A
+    closed pipe is not an error (`./lake kafka tail … | head`).
     """
     shown: tuple[type[Exception], ...] = (UserError, OSError, *others)
     try:
