@@ -12,11 +12,11 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from capture.entry import GENERATED, Entry
+from capture.entry import Entry, left_out_of
 from capture.pipeline_text import entry_text, pipeline_text, with_left_out
 from contract import events
 from contract.column_types.catalogue import Carried, LeftOut
@@ -107,9 +107,9 @@ def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], 
         if name not in there:
             said.append(f"{name} is in the file, but not in the database, or in a schema that --schema leaves out")
             continue
-        if generated := _generated(settings, there[name]):
-            left_out[name] = dict.fromkeys(generated, GENERATED)
-            settings = settings.model_copy(update={"leave_out": (*settings.leave_out, *generated)})
+        if others := _not_captured(settings, there[name]):
+            left_out[name] = others
+            settings = settings.model_copy(update={"leave_out": (*settings.leave_out, *others)})
         wanted = avro_schema(pipeline.name, settings, there[name])
         changed, lines = _compare_schema(wanted, folder / pipeline.schema_file(settings))
         said += [f"{name}: {line}" for line in lines]
@@ -118,12 +118,13 @@ def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], 
     return Changes(entries=entries, left_out=left_out, schemas=schemas, said=tuple(said))
 
 
-def _generated(settings: CapturedTableSettings, table: Table) -> list[str]:
-    """Return unsent columns that keep Debezium from reading the table again (db/source/signals.py)."""
-    if settings.how != "log":
-        return []
-    decided = {*settings.key, *settings.hash, *settings.leave_out}
-    return [column.name for column in table.columns if column.generated and column.name not in decided]
+def _not_captured(settings: CapturedTableSettings, table: Table) -> dict[str, str]:
+    """Return the columns that a new entry would leave out and this one doesn't yet, each with the reason."""
+    if settings.how == "outbox" or settings.query is not None:
+        return {}
+    columns = tuple(column for column in table.columns if column.name not in settings.leave_out)
+    found = left_out_of(replace(table, columns=columns), settings.key, generated=settings.is_queried)
+    return {name: reason for name, reason in found if name not in (*settings.key, *settings.hash)}
 
 
 def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] | None, list[str]]:

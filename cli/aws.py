@@ -234,14 +234,14 @@ def costs(
     prepare.wheels()
     from operate import synth
     from operate.costs.prices import load_prices
-    from operate.costs.report import figures_of, overview, report
+    from operate.costs.report import SHOWN_HOURS, figures_of, overview, report
 
     prices = load_prices()
     apps = [synth.synthesize(each, synth.CDK_OUT / each.name).app(each) for each in environments]
     if json:
         print_json([figures_of(app, prices, hours) for app in apps])
     elif env == "all":
-        typer.echo(overview(apps, prices))
+        typer.echo(overview(apps, prices, SHOWN_HOURS if hours is None else hours))
     else:
         typer.echo(report(apps[0], prices, hours))
 

@@ -74,9 +74,9 @@ def down(*, folder: Folder = None, pipeline: Pipeline = None) -> None:
     if not platform.running():
         platform.down()
         say(f"nothing runs in {relative(platform.state_dir)}")
-        return
-    with Display(console).live() as display:
-        platform.down(display.progress)
+    else:
+        with Display(console).live() as display:
+            platform.down(display.progress)
     if platform.options.outside is not None:
         say(left_behind(platform))
 

@@ -101,7 +101,7 @@ def _of_service(name: str) -> dict[str, str]:
     try:
         found.read(reversed(files), encoding="utf-8")
         return dict(found[name])
-    except (KeyError, configparser.Error):
+    except (KeyError, configparser.Error, UnicodeDecodeError):
         raise LoadError(f"DSN has service={name}, which isn't in {' or '.join(map(str, files))}") from None
 
 

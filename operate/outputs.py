@@ -11,6 +11,7 @@ from botocore.exceptions import (
     ClientError,
     ConnectTimeoutError,
     EndpointConnectionError,
+    HTTPClientError,
     NoCredentialsError,
     PartialCredentialsError,
     ProfileNotFound,
@@ -18,6 +19,7 @@ from botocore.exceptions import (
     SSOError,
     TokenRetrievalError,
 )
+from botocore.exceptions import ConnectionError as AwsConnectionError
 
 from operate.errors import OperateError
 from settings.environment import Environment
@@ -32,8 +34,20 @@ LOG_IN = "log in (`aws sso login`, or as your organisation does it) and set AWS_
 STALE = frozenset({"ExpiredToken", "ExpiredTokenException", "RequestExpired"})
 REFUSED = frozenset({"InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "AuthFailure"})
 QUICK = Config(connect_timeout=5, read_timeout=15, retries={"mode": "standard", "total_max_attempts": 3})
+CALL_ERRORS = (ClientError, HTTPClientError, AwsConnectionError)
+_TOO_MANY, _SERVER_ERROR = 429, 500
+# Services name "too many requests" differently, and most answer with 400.
+_THROTTLED = ("Throttl", "TooManyRequests", "RequestLimitExceeded", "SlowDown")
 # A failed first creation: such a stack can only be deleted, which CDK does automatically.
 NEVER_CREATED = frozenset({"ROLLBACK_COMPLETE", "ROLLBACK_FAILED"})
+
+
+def may_pass(error: Exception) -> bool:
+    """Tell whether the answer to a call was lost or AWS was too busy: not a refusal."""
+    if not isinstance(error, ClientError):
+        return True
+    code, status = error.response["Error"]["Code"], error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return status == _TOO_MANY or status >= _SERVER_ERROR or any(word in code for word in _THROTTLED)
 
 
 def check_account(environment: Environment) -> boto3.Session:

@@ -108,17 +108,17 @@ def _columns(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
 
 
 def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder: Path) -> Iterator[Problem]:
-    shown = f"{folder.name}/{pipeline.schema_file(table)}"
+    shown, describe = f"{folder.name}/{pipeline.schema_file(table)}", f"`./lake source describe {pipeline.name} --dsn …"
     path = folder / pipeline.schema_file(table)
     if not path.is_file():
-        yield f"{where}", f"there is no {shown}: `./lake source describe {pipeline.name}` writes it"
+        yield where, f"there is no {shown}: {describe} --update` writes it"
         return
     try:
         schema = json.loads(path.read_text(encoding="utf-8"))
         fields = {field.get(SOURCE_NAME, field["name"]): field for field in schema["fields"]}
         full_name = f"{schema.get('namespace')}.{schema.get('name')}"
     except (ValueError, AttributeError, LookupError, TypeError, UnicodeDecodeError):
-        yield where, f"{shown} isn't an Avro schema of a record: `./lake source describe {pipeline.name}` writes it"
+        yield where, f"{shown} isn't an Avro schema of a record: remove it, and {describe} --update` writes it"
         return
     if table.how == "outbox" and full_name != table.name:
         yield where, f"{shown} describes {full_name}, but the outbox is {table.name}: run `./lake dev generate schema`"

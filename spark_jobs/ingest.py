@@ -2,7 +2,7 @@
 
 import gc
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
@@ -82,7 +82,7 @@ class Ingest(KeptTable):
             database = (shared.databases or Databases(spark, log=log)).of(given.server)
             return Jdbc(spark, given, database, self._source_key, log=log, newest_ms=self._table.newest)
         if isinstance(given, KafkaSettings):
-            return JsonKafka(spark, given, log=log)
+            return JsonKafka(spark, given, log=log, ends=shared.topic_ends)
         assert isinstance(given, FileSettings)  # noqa: S101  (table_job.py keeps tables made of others)
         lister, note = lister_for(given.root, Hadoop(spark), shared.listing)
         if note:
@@ -262,7 +262,6 @@ class Ingest(KeptTable):
             found = changes.deletes(newest, ordering=ordering)
             deleted, others = memory.collected(found, summary.deletes, limit=limit)
         following, dropped = self._checkpoint.following(batch.checkpoint, deleted, limit=limit, truncates=after)
-        following = replace(following, columns={**following.columns, **self._added()})
         if isinstance(batch, LoadBatch):
             # No row is left from before a TRUNCATE.
             following = replace(
@@ -277,6 +276,7 @@ class Ingest(KeptTable):
         rows = changes.table_rows(self._without_idle_deletes(newest) if deleted else newest)
         if self._transformer:
             rows = self._transformer(rows)
+        following = replace(following, columns={**following.columns, **self._added(rows.columns)})
         if emptied is not None:
             rows = self._emptied(rows, emptied)
         is_new = self._last_instant is None
@@ -287,13 +287,11 @@ class Ingest(KeptTable):
         self._decoder.snapshot = following.snapshot
         return commit
 
-    def _added(self) -> dict[str, AddedColumn]:
-        """Return the columns that the next commit adds, without those that a query computes.
+    def _added(self, written: Collection[str]) -> dict[str, AddedColumn]:
+        """Return the events' columns that the next commit adds; a query may have left some out of what is `written`.
 
         The first commit adds the undeclared ones: a restarted job must know their names in events.
         """
-        if self._transformer:
-            return {}
         declared = {column.name for column in self._given}
         there = declared if self._there is None else self._there
         avro = self._decoder.described
@@ -302,7 +300,7 @@ class Ingest(KeptTable):
                 column.source, guessed=column.name not in {*declared, *avro}, avro=avro.get(column.name)
             )
             for column in self._decoder.columns
-            if column.name not in there and not column.name.startswith(PREFIX)
+            if column.name not in there and column.name in written and not column.name.startswith(PREFIX)
         }
 
     def _emptied(self, rows: DataFrame, applied: int) -> DataFrame:

@@ -97,6 +97,8 @@ class ManyTables:
         decided = self._listed.settings(table, shared.log)
         path = decided.table.base_path
         with self._lock:
+            # Its file may have named another one before.
+            self._base_paths = {taken: name for taken, name in self._base_paths.items() if name != table.full_name}
             owner = self._base_paths.setdefault(path, table.full_name)
         if owner != table.full_name:
             raise SettingsError(f"{path} is {owner}'s base path, too: give each table its own")

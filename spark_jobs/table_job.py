@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
@@ -180,12 +181,17 @@ class Loop:
     def _try_again(self, error: Exception) -> None:
         # A commit may have completed before the failure was noticed: only the table knows.
         self._loaded = False
+        if self.glue_sync:
+            self.glue_sync.request()
         self._counted += 0 if self.settings.options.continuous and is_outage(error) else 1
         if self._counted > self.settings.options.max_retry_count:
             raise JobError(f"given up after {self._counted} attempts: {first_line(error)}") from error
         self.status.fails(error)
         if self.shared.metrics:
             self.shared.metrics.failed()
+        # Others may need its connection, or its locks; the next attempt closes it, too, and tells what fails.
+        with suppress(Exception):
+            self.kept.close()
         self._backoff.wait(error)
 
     def _committed(self, report: CommitReport) -> None:

@@ -207,7 +207,10 @@ SELECT
     coalesce(pg_has_role(p.pubowner, 'USAGE'), TRUE) AS publication_ours,
     ARRAY(
         SELECT pr.prrelid::bigint FROM pg_publication_rel pr JOIN pg_publication other ON other.oid = pr.prpubid
-        WHERE other.oid <> p.oid AND other.pubname LIKE 'cdc\\_%%'
+        WHERE other.oid <> p.oid AND (other.pubname LIKE 'cdc\\_%%' OR EXISTS (
+            SELECT FROM pg_publication_tables t
+            WHERE t.pubname = other.pubname AND t.tablename = 'signal' AND t.schemaname LIKE 'cdc\\_%%'
+        ))
     ) AS elsewhere
 FROM pg_roles u
 LEFT JOIN pg_roles r ON r.rolname = %(role)s

@@ -5,7 +5,7 @@ a user's database, a deployment runs them on AWS. A plan is derived from the sta
 exists, so running it twice does nothing the second time.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -182,14 +182,20 @@ def plan(cursor: Cursor, wanted: SourceObjects, *, password: str | None = None) 
 
 
 def prepare(
-    connection_parameters: Mapping[str, Any], wanted: SourceObjects, *, password: str | None = None
+    connection_parameters: Mapping[str, Any],
+    wanted: SourceObjects,
+    *,
+    password: str | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> tuple[Plan, Plan]:
     """Run the missing steps in one transaction; return what was done, and what remains, a plan without steps.
+
+    `check` as for `preparing`.
 
     Raises UnpreparableError if the database doesn't meet the requirements or the user lacks rights, LaterError if a
     table or the role is in use, LoadError otherwise; the database is then unchanged.
     """
-    return preparing(connection_parameters, lambda cursor: _prepare(cursor, wanted, password))
+    return preparing(connection_parameters, lambda cursor: _prepare(cursor, wanted, password), check)
 
 
 def _prepare(cursor: Cursor, wanted: SourceObjects, password: str | None) -> tuple[Plan, Plan]:

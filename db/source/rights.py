@@ -178,10 +178,16 @@ _OF_ROLES = re.compile(rb"(CREATE|ALTER) ROLE ")
 Result = TypeVar("Result")
 
 
-def preparing(parameters: Mapping[str, Any], work: Callable[[Cursor], Result]) -> Result:
-    """Run `work` in a transaction, with no other preparation of this database, and `again`. Raises LoadError."""
+def preparing(
+    parameters: Mapping[str, Any], work: Callable[[Cursor], Result], check: Callable[[], None] = lambda: None
+) -> Result:
+    """Run `work` in a transaction, with no other preparation of this database, and `again`. Raises LoadError.
+
+    `check` raises if a later preparation may have been made before this one's turn.
+    """
     with transaction(parameters, failing="nothing was changed") as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", (PREPARE_LOCK,))
+        check()
         return again(cursor, lambda: work(cursor))
 
 

@@ -28,10 +28,10 @@ BEGIN
     END IF;
     SELECT array_agg(n.order_id ORDER BY n.order_id), bool_or(e.order_id IS NULL) INTO ids, missing
     FROM (
-        (SELECT o.order_id FROM datalake.orders o WHERE o.order_id > last ORDER BY o.order_id LIMIT size)
+        (SELECT o.order_id FROM datalake.orders o WHERE o.order_id > last ORDER BY o.order_id LIMIT greatest(size, 1))
         UNION
-        (SELECT c.order_id FROM datalake.cdc_events c WHERE c.order_id > last ORDER BY c.order_id LIMIT size)
-        ORDER BY order_id LIMIT size
+        (SELECT c.order_id FROM datalake.cdc_events c WHERE c.order_id > last ORDER BY c.order_id LIMIT greatest(size, 1))
+        ORDER BY order_id LIMIT greatest(size, 1)
     ) AS n
     LEFT JOIN datalake.cdc_events e ON e.order_id = n.order_id;
     IF ids IS NULL THEN

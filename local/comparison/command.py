@@ -87,11 +87,12 @@ def reconcile_tables(
     repairs: Repairs | None = None,
     aside: Mapping[str, str] = MappingProxyType({}),
     derived: Sequence[str] = (),
+    before: Sequence[TableComparison] = (),
 ) -> bool:
     """Compare tables, print each result as soon as it is known, write all to `report`; return whether all are equal.
 
     `aside`: tables whose data doesn't flow, with the reason; they aren't compared. `derived`: the lake's
-    other tables, which can't be.
+    other tables, which can't be. `before`: further comparisons for the report.
     Raises LoadError when the source can't be reached.
     """
     found, started = [], time.monotonic()
@@ -106,7 +107,8 @@ def reconcile_tables(
         for one in itertools.chain(not_compared, compared):
             found.append(one)
             print_comparison(console, one)
-    write(report, pipeline, sorted(found, key=lambda one: order.index(one.table)) if order else found)
+    in_order = sorted(found, key=lambda one: order.index(one.table)) if order else found
+    write(report, pipeline, [*before, *in_order])
     equal = sum(one.equal for one in found)
     seconds = time.monotonic() - started
     if len(found) > 1:

@@ -2,6 +2,7 @@
 
 import decimal
 import json
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -187,16 +188,22 @@ def _tidy(kind: Carried) -> Callable[[str], str]:
 
 def _canonical_json(text: str) -> str:
     try:
-        parsed = json.loads(text, parse_float=_json_number, parse_int=_json_number)
+        parsed = json.loads(text, parse_float=_json_number, parse_int=_json_number, object_pairs_hook=_json_object)
         return json.dumps(parsed, sort_keys=True)
     except (ValueError, RecursionError):
-        # Invalid JSON, or nested too deeply for Python: here a difference in spelling counts as a difference.
+        # Invalid, with equal names, or nested too deeply for Python: a difference in spelling counts as a difference.
         return f"as it is: {text}"
 
 
-def _json_number(text: str) -> dict[str, str]:
-    """JSON's 12, 12.0 and 1.2e1 are one number, distinct from the string "12"."""
-    return {"number": _number(text)}
+def _json_number(text: str) -> list[float | str]:
+    """JSON's 12, 12.0 and 1.2e1 are one number, distinct from all else: no document of PostgreSQL has NaN."""
+    return [math.nan, _number(text)]
+
+
+def _json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("equal names, of which json keeps all")
+    return found
 
 
 def _number(text: str) -> str:

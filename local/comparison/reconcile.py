@@ -96,7 +96,7 @@ def _columns(cursor: Any) -> list[str]:
     )
     if names := [name for (name,) in cursor.fetchall()]:
         return names
-    raise PlatformError(f"the source has no view {RECOMPUTED}: load it first")
+    raise PlatformError(f"--deep is for the orders' outbox, and the source has no view {RECOMPUTED}: leave it out")
 
 
 def _differences(columns: list[str]) -> str:
@@ -124,16 +124,15 @@ def reconcile(
     `deep`: compare the source's tables with the outbox first. Raises PlatformError, LoadError and SettingsFileError.
     """
     _refuse_to_wait_in_vain(platform)
-    right = True
-    if deep:
-        outbox = compare_outbox(platform.source, timeout_s=timeout_s)
+    before = [compare_outbox(platform.source, timeout_s=timeout_s)] if deep else []
+    for outbox in before:
         print_comparison(console, outbox, there="in the outbox")
-        if not (right := outbox.equal):
+        if not outbox.equal:
             console.print(f"the outbox is stale: CALL {SCHEMA}.usp_init_order_events() brings it up to date")
-    equal = reconcile_platform(console, platform, tables=tables, repair=repair, timeout_s=timeout_s)
+    equal = reconcile_platform(console, platform, tables=tables, repair=repair, timeout_s=timeout_s, before=before)
     for problem in [] if equal else _reasons(platform):
         put(console, str(problem), style="red")
-    return equal and right
+    return equal and all(outbox.equal for outbox in before)
 
 
 def _refuse_to_wait_in_vain(platform: Platform) -> None:
@@ -153,9 +152,18 @@ def _reasons(platform: Platform) -> tuple[Problem, ...]:
 
 
 def reconcile_platform(
-    console: Console, platform: Platform, *, tables: Sequence[str] = (), repair: bool, timeout_s: float
+    console: Console,
+    platform: Platform,
+    *,
+    tables: Sequence[str] = (),
+    repair: bool,
+    timeout_s: float,
+    before: Sequence[TableComparison] = (),
 ) -> bool:
-    """Compare all tables or these; tell whether all are equal. Raises PlatformError, LoadError, SettingsFileError."""
+    """Compare all tables or these; tell whether all are equal. Raises PlatformError, LoadError, SettingsFileError.
+
+    `before`: what was compared already, for the report.
+    """
     pipeline = platform.services.pipeline
     if repair:
         # Without these services nothing can be queried and nothing arrives.
@@ -169,6 +177,7 @@ def reconcile_platform(
         repairs=_repairs(console, platform, timeout_s) if repair else None,
         aside=platform.pipeline.tables_aside(),
         derived=() if tables else pipeline.lake_tables[len(pipeline.tables) :],
+        before=before,
     )
 
 

@@ -30,7 +30,6 @@ LOOKED_AT = 10
 _INSTANT = re.compile(r"\d{14}(\d{3})?\Z")
 _TIMELINE = ".hoodie"
 _FILE = re.compile(r"(?P<instant>\d{17})\.(?P<action>commit|deltacommit|replacecommit|clean)(?P<state>\.\w+)?\Z")
-_FORMAT = "%Y%m%d%H%M%S"
 
 
 class LakeError(UserError):
@@ -196,12 +195,12 @@ def parse_instant(text: str) -> str:
     try:
         # Without hyphens, Python would accept digits with other meanings, too.
         moment = datetime.fromisoformat(text if "-" in text else "")
-    except ValueError:
+        moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
         raise InstantError(
             f"{text!r} is no instant: give a commit's time such as 20260131235959000, or 2026-01-31T23:59:59Z"
         ) from None
-    moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    return f"{moment.strftime(_FORMAT)}{moment.microsecond // 1000:03d}"
+    return re.sub(r"\D", "", moment.isoformat(timespec="milliseconds"))[:17]
 
 
 def check_readable(lake: Lake, instant: str, table: str) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 20.0
 # How long is waited for what moves; and how lately it has to have moved.
 ENOUGH_S, MOVES_S = 540.0, 60.0
+GOES_ON = "the load goes on: `./lake status` shows it"
 # Pause between two looks at a table that is there in part.
 LOOK_S = 1.0
 
@@ -74,7 +75,7 @@ class Arriving:
                 self._look(name)
         behind = any(self._reached[name] < end for name, end in self._ends.items())
         said = self._progress if self.left else _events(self._reached, self._ends) if behind else ""
-        return f"{said}; the load goes on: `./lake status` shows it" if said else ""
+        return f"{said}; {GOES_ON}" if said else ""
 
     @property
     def _of_new(self) -> dict[str, int]:

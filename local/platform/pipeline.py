@@ -14,7 +14,7 @@ from contract.table_names import table_option
 from db.connecting import connect
 from db.source.replication import COMMAND
 from local.errors import FailingTablesError, LostChangesError, PlatformError
-from local.platform.arriving import Arriving
+from local.platform.arriving import ENOUGH_S, GOES_ON, MOVES_S, Arriving
 from local.platform.connectors import Connectors, published
 from local.platform.job import TableState, TableStates, ask, start_job
 from local.platform.services import GLUE_DATABASE, LAKE_BUCKET, LANDING_BUCKET, LocalTable, Services
@@ -108,8 +108,9 @@ class LocalPipeline:
         self._check_nothing_is_lost()
         self.connectors.provide_salt()
         changed = self.connectors.start_source()
-        self._wait("snapshot", self._delivery(), connector=self.connectors.source.name)
-        events = f"{sum(self.topic_ends().values()):,} events"
+        delivered = self._delivery()
+        self._wait("snapshot", self._or_coming(delivered), connector=self.connectors.source.name)
+        events = f"{sum(self.topic_ends().values()):,} events" + ("" if _is(delivered) else f"; {GOES_ON}")
         return f"{events}; {changed}" if changed else events
 
     def take_back(self, tables: Sequence[str]) -> list[str]:
@@ -289,6 +290,20 @@ class LocalPipeline:
             return confirmed and (not with_outbox or topic.count() >= database.outbox_rows())
 
         return delivered
+
+    def _or_coming(self, delivered: Callable[[], bool]) -> Callable[[], bool]:
+        """Return a check that also passes when a snapshot has taken long and its events still come."""
+        began, ends = time.monotonic(), list[int]()
+
+        def over() -> bool:
+            if delivered():
+                return True
+            if (waited := time.monotonic() - began) < ENOUGH_S - MOVES_S:
+                return False
+            ends.append(sum(self.topic_ends().values()))
+            return waited >= ENOUGH_S and ends[-1] > ends[0]
+
+        return over
 
 
 class QueriedPipeline(LocalPipeline):

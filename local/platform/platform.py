@@ -34,6 +34,7 @@ from local.services.postgres import STOPPING, ConnectionParameters, Postgres, Po
 from local.services.processes import Command, Processes
 from local.setup import ports
 from settings.load import load_pipeline
+from settings.pipeline import Pipeline
 from spark_jobs.runtime.archive import ROOT
 
 # Services that bring changes from the log; a query-based pipeline has none of them.
@@ -44,7 +45,11 @@ RUNS = "all else runs, `./lake status` says how it is"
 class Platform:
     """The platform whose whole state is in the folder `state_dir`. Its processes outlive this object."""
 
-    def __init__(self, state_dir: Path, options: PlatformOptions | None = None) -> None:
+    def __init__(
+        self, state_dir: Path, options: PlatformOptions | None = None, applied: Pipeline | None = None
+    ) -> None:
+        """`applied`: the pipeline as the last `up` has brought it, whatever its file says now."""
+        self._applied = applied
         self.state_dir = state_dir.resolve()
         self.record = RecordFile(self.state_dir)
         self.options = self.record.options(options)
@@ -197,7 +202,7 @@ class Platform:
 
     @property
     def _password_files(self) -> list[Path]:
-        captured = not load_pipeline(self.options.pipeline).is_queried
+        captured = not (self._applied or load_pipeline(self.options.pipeline)).is_queried
         return password_files(self.state_dir / "secrets", embedded=self.options.outside is None, captured=captured)
 
     def lost_passwords(self) -> list[Path]:
@@ -215,6 +220,14 @@ class Platform:
     @property
     def restarts_file(self) -> Path:
         return self.state_dir / "restarts.json"
+
+    @property
+    def unfinished(self) -> Path:
+        """A file from the start of a resnapshot after lost changes until all rows are equal.
+
+        Meanwhile what tells of the loss, a slot or landed objects, may be gone.
+        """
+        return self.state_dir / "resnapshot-unfinished"
 
     @contextlib.contextmanager
     def _at_work(self) -> Iterator[None]:
@@ -257,10 +270,11 @@ class Platform:
 
     def _built(self, at: dict[str, int]) -> tuple[Services, LocalPipeline]:
         """Build services and pipeline, unless the last ones have these ports, passwords and pipeline."""
-        kept, pipeline = passwords(self.state_dir / "secrets"), load_pipeline(self.options.pipeline)
+        kept = passwords(self.state_dir / "secrets")
+        pipeline = self._applied or load_pipeline(self.options.pipeline)
         key = (at, kept, pipeline)
         if self._last is None or self._last[0] != key:
-            services = Services(self.state_dir, ports=at, passwords=kept, options=self.options)
+            services = Services(self.state_dir, ports=at, passwords=kept, options=self.options, pipeline=pipeline)
             kind = QueriedPipeline if pipeline.is_queried else LocalPipeline
             self._last = key, (services, kind(services, self.processes))
         return self._last[1]

@@ -22,7 +22,7 @@ from local.services.processes import Service
 from local.services.source_database import SourceDatabase
 from local.setup.ports import HOST
 from settings.job import JobPlaces
-from settings.load import PIPELINES, load_pipeline
+from settings.load import PIPELINES
 from settings.pipeline import CapturedTableSettings, Pipeline
 from spark_jobs.runtime.archive import ROOT
 
@@ -95,17 +95,22 @@ class LocalDerived(InTheLake):
 
 
 class Services:
-    """All listening services, and their pipeline; building it starts nothing.
+    """All listening services, and their pipeline; building it starts nothing."""
 
-    Raises SettingsFileError for an invalid pipeline.
-    """
-
-    def __init__(self, folder: Path, *, ports: dict[str, int], passwords: Passwords, options: PlatformOptions) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        ports: dict[str, int],
+        passwords: Passwords,
+        options: PlatformOptions,
+        pipeline: Pipeline,
+    ) -> None:
         self.folder = folder
         self.ports = ports
         self.passwords = passwords
         self.options = options
-        self.pipeline: Pipeline = load_pipeline(options.pipeline)
+        self.pipeline = pipeline
         self.connector_password_file = connector_file(folder / "secrets")
         self.salt_file = folder / "secrets" / "salt"
         role, database = self.pipeline.source.role, self.pipeline.source.database

@@ -26,6 +26,7 @@ from local.files import LEAST_FREE_BYTES, free_bytes, write_private
 from local.platform.platform import Platform
 from local.platform.startup import STOP_ORDER, SUPERVISOR
 from local.services.connect_api import ConnectApi
+from settings.load import load_pipeline
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 60.0
 # After running this long, a service counts as healthy: its next death is the first again.
@@ -243,14 +244,15 @@ class Supervisor:
 
 def supervise(folder: Path, *, lenses: Path | None, job: bool) -> None:
     """Restart dead services until a signal comes; `lenses` and `job` as passed to `up`."""
-    platform = Platform(folder, replace(Platform(folder).options, lenses=lenses, job=job))
     stop = threading.Event()
-
-    def end(*_: object) -> None:
-        stop.set()
-        platform.processes.cancelled.set()
-
     with one_line_errors("supervise"):
+        options = replace(Platform(folder).options, lenses=lenses, job=job)
+        platform = Platform(folder, options, load_pipeline(options.pipeline))
+
+        def end(*_: object) -> None:
+            stop.set()
+            platform.processes.cancelled.set()
+
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, end)
         Supervisor(platform, Ledger(platform.restarts_file), stop, _log).run()

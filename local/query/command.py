@@ -3,6 +3,7 @@
 The engine can't write files: it holds the rows, and they are written here.
 """
 
+import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -117,8 +118,9 @@ def run(
         formats.write(result, form, sys.stdout.buffer)
         sys.stdout.flush()
         return
-    with out.open("wb") as file:
-        formats.write(result, form, file)
+    made = io.BytesIO()
+    formats.write(result, form, made)
+    out.write_bytes(made.getvalue())
 
 
 def _written(lake: QueriedLake, text: str, period: Period, out: Path | None) -> pyarrow.Table | None:

@@ -10,6 +10,8 @@ import pyarrow
 import pyarrow.compute as pc
 from pyarrow import parquet, types
 
+from local.query.engine import QueryError
+
 Format = Literal["table", "csv", "json", "parquet"]
 # A cell of a table to read; a whole JSON document would hide the others.
 WIDEST = 60
@@ -19,9 +21,12 @@ _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_00
 
 
 def write(result: pyarrow.Table, form: Format, out: BinaryIO) -> None:
-    """Write a result in UTF-8, or as Parquet. Instants are in UTC."""
+    """Write a result in UTF-8, or as Parquet. Instants are in UTC. Raises QueryError for what Parquet can't hold."""
     if form == "parquet":
-        parquet.write_table(result, out)
+        try:
+            parquet.write_table(result, out)
+        except pyarrow.ArrowNotImplementedError as error:
+            raise QueryError(f"Parquet can't hold this result: {str(error).splitlines()[0]}") from error
         return
     lines = {"table": _table, "csv": _csv, "json": _json}[form](result)
     out.writelines(f"{line}\n".encode(errors="backslashreplace") for line in lines)
@@ -36,6 +41,8 @@ def texts(column: pyarrow.ChunkedArray) -> list[str | None]:
         return [text for chunk in column.chunks for text in _nested_texts(chunk)]
     if types.is_binary(kind) or types.is_large_binary(kind):
         return [None if value is None else value.hex() for value in column.to_pylist()]
+    if types.is_decimal(kind):
+        return [None if value is None else f"{value:f}" for value in column.to_pylist()]
     if types.is_date32(kind) or types.is_timestamp(kind):
         return _calendar_texts(column)
     found: list[str | None] = pc.cast(column, pyarrow.string()).to_pylist()

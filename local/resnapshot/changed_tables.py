@@ -66,8 +66,11 @@ class LocalConnector:
         self.api.restart_failed(self.name)
 
     def settle(self) -> None:
-        self.api.put_connector(self.name, self.configuration)
-        self.api.resume(self.name)
+        try:
+            self.api.put_connector(self.name, self.configuration)
+        finally:
+            # Nothing else starts it again after `release`.
+            self.api.resume(self.name)
 
     def offsets(self) -> list[dict[str, Any]]:
         return self.api.stored_offsets(self.name)
@@ -103,6 +106,8 @@ class ChangedTables:
         if INCLUDED_TABLES not in running:
             self.to_read.unlink(missing_ok=True)
             return None
+        # A change that was killed after `release` has left it stopped: it neither streams nor fails.
+        self.connector.api.resume(self.connector.name)
         new, removed = changes(running, self.settings)
         noted: list[str] = []
         with contextlib.suppress(FileNotFoundError, ValueError):
@@ -124,9 +129,11 @@ class ChangedTables:
         for table in readable:
             check_readable(cursor, self.settings.database_user, (table.schema, table.table), table.leave_out)
         # A task still running with the former tables would ignore the signal to read the others.
-        self.connector.release()
-        self._wait(lambda: self._session(cursor) is None)
-        self.connector.settle()
+        try:
+            self.connector.release()
+            self._wait(lambda: self._session(cursor) is None)
+        finally:
+            self.connector.settle()
         if added:
             self._wait(lambda: self._session(cursor) is not None, failing_after_s=RESTART_S)
         if readable:

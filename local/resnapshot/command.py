@@ -68,6 +68,7 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
     )
     if equal:
         settle()
+        _note_end(platform, wanted, names)
     return equal
 
 
@@ -116,7 +117,15 @@ def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> TableCo
         _check_runs(platform)
         _let_through(platform, wanted, (), say)
         platform.pipeline.start_job()
-        return resnapshot(platform_sides(platform), platform.pipeline.connectors.source_connector(), wanted, say)
+        found = resnapshot(platform_sides(platform), platform.pipeline.connectors.source_connector(), wanted, say)
+    if found.equal:
+        _note_end(platform, wanted, ())
+    return found
+
+
+def _note_end(platform: Platform, wanted: Wanted, names: Sequence[str]) -> None:
+    if not names and wanted.where is None:
+        platform.unfinished.unlink(missing_ok=True)
 
 
 def _check_runs(platform: Platform) -> None:
@@ -147,10 +156,13 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str], say: 
     """Clear the path from the topics to the lake; tell whether a topic was recreated: the former's objects go aside."""
     pipeline = platform.pipeline
     platform.processes.cancelled.clear()
+    reasons = (pipeline.lost_changes(), pipeline.connectors.failure(pipeline.connectors.source.name))
+    if wanted.skip or any(COMMAND in (reason or "") for reason in reasons):
+        platform.unfinished.touch()
     problem = pipeline.former_topic_problem()
     if problem:
         check_whole(wanted.where, named=bool(names))
-        # What may fail comes first: without the objects nothing tells that a repair is due. Added tables are read, too.
+        # Added tables are read, too.
         pipeline.connectors.source_connector().settle()
         say(f"found: {problem.partition(': run `')[0]}")
         say(f"{pipeline.set_landing_aside()} landed objects of the former topic set aside")

@@ -137,9 +137,9 @@ def flowing(
         _await_reader(cursor, connector, wanted, published)
         yield
         return
-    _renew_slot(cursor, connector)
-    say("new replication slot")
     try:
+        _renew_slot(cursor, connector)
+        say("new replication slot")
         connector.follow_slot()
         _await_reader(cursor, connector, wanted, published)
         yield

@@ -23,7 +23,7 @@ from local.setup.jars import jar_folder, unpack
 from local.setup.ports import HOST
 from plugins.connector_properties import JSON_CONVERTER, SHORTEST_SESSION_MS, session
 from plugins.polling.jdbc_settings import AIVEN, CONFLUENT
-from plugins.releases.archive import RESOURCES_JAR, write_resources
+from plugins.releases.archive import DAMAGE, RESOURCES_JAR, write_resources
 from plugins.sink.sink_connector import CONNECTOR_CLASS
 from plugins.workers.connect_workers import OF_SOURCES, resources
 
@@ -104,7 +104,7 @@ class UserPlugin:
     def _readable(self, release: Path) -> Iterator[None]:
         try:
             yield
-        except (OSError, zipfile.BadZipFile) as error:
+        except (OSError, *DAMAGE) as error:
             raise PlatformError(f"{self.variable}={release} is neither a folder nor a zip archive: {error}") from error
 
 

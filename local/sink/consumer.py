@@ -132,10 +132,15 @@ class GroupConsumer:
         return Committed.of(max(answer.offset, 0), answer.metadata)
 
     def commit(self, partition: Partition, committed: Committed) -> None:
-        """Commit synchronously: the broker refuses it while the group has members."""
+        """Commit synchronously, if the topic is still there: the broker refuses it while the group has members."""
         position = TopicPartition(*partition, committed.offset, metadata=str(committed.landed))
         with self._asking():
-            results = self._consumer.commit(offsets=[position], asynchronous=False) or []
+            try:
+                results = self._consumer.commit(offsets=[position], asynchronous=False) or []
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART or self.topics([partition.topic]):
+                    raise
+                return
         for result in results:
             if result.error is not None:
                 raise self._translated(result.error)

@@ -246,6 +246,10 @@ class SinkTask:
     def _take_error(self, partition: Partition | None, error: KafkaError) -> None:
         if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE) and partition is not None:
             LOG.warning("%s: the log doesn't hold the next offset any more", partition)
+            # What has been read is nowhere else now; but nothing is committed to a recreated topic.
+            self._check_identities(self._retry(self._consumer.topics, [partition.topic]))
+            if partition in self._batches:
+                self._land(self._batches[partition])
             self._drop(partition)
             self._look_at = self._clock()
         elif error.fatal() or error.code() in DENIED:

@@ -122,6 +122,9 @@ class Collector:
             yield set_aside(name, why)
         if lost := answering.ask(pipeline.lost_changes, "postgres", "kafka", "connect", "s3"):
             yield of_line("the source", "doesn't deliver all changes", lost)
+        elif platform.unfinished.exists():
+            unfinished = "a resnapshot of all rows hasn't ended: run `./lake resnapshot`"
+            yield of_line("the lake", "may lack changes", unfinished)
         if "connect" in answering:
             # While Kafka hangs, a worker's answer may take a minute.
             api = replace(platform.services.connect.api, timeout_s=ANSWER_S)

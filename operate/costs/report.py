@@ -65,15 +65,15 @@ def _rounded(usd: float) -> str:
     return "<1" if 0 < usd < 1 else f"{usd:,.0f}"
 
 
-def overview(apps: Iterable[App], prices: Prices) -> str:
+def overview(apps: Iterable[App], prices: Prices, hours: float = SHOWN_HOURS) -> str:
     """Return a Markdown table of each environment's cost, always on and at some weekly hours. Raises OperateError."""
     rows = [
-        f"| environment | always on, USD a month | {SHOWN_HOURS} hours a week on, else paused | budget |",
+        f"| environment | always on, USD a month | {hours:g} hours a week on, else paused | budget |",
         "|---|---:|---:|---:|",
     ]
     for app in apps:
         environment, lines = app.facts.settings, items(app, prices)
-        always, paused = (f"~{_tens(at_hours(lines, each))}" for each in (HOURS_A_WEEK, SHOWN_HOURS))
+        always, paused = (f"~{_tens(at_hours(lines, each))}" for each in (HOURS_A_WEEK, hours))
         rows.append(f"| {environment.name} | {always} | {paused} | {environment.budget.monthly_usd:,} |")
     return "\n".join(rows)
 

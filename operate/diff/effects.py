@@ -117,10 +117,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
         Fact("tags", "in place", "", "connector_plugin.py"),
         Fact("", "replaced", "its name is its content's", "connector_plugin.py"),
     ),
-    "Custom::EmrStep": (
-        Fact("name", "replaced", "", "emr_step.py"),
-        Fact("", "recreated", "the job restarts after its commit", "emr_step.py"),
-    ),
+    "Custom::EmrStep": (Fact("", "recreated", "the job restarts after its commit", "emr_step.py"),),
     "Custom::OutsideSource": tuple(
         Fact(key, "refused", _GO_BY_IT, "preparation.py") for key in ("host", "port", "database")
     ),

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import ClientError, HTTPClientError
-from botocore.exceptions import ConnectionError as AwsConnectionError
+from botocore.exceptions import ClientError
 
 from operate.errors import OperateError
+from operate.outputs import CALL_ERRORS, may_pass
 
 if TYPE_CHECKING:
     from mypy_boto3_emr import EMRClient
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 LOOK_S = 15.0
 # Seconds between messages that differ, and between equal ones: longer silence looks like a hang.
 NEW_S, SAY_S = 60.0, 300.0
-_BUSY, _SERVER_ERROR = 429, 500
-# Services name "too many requests" differently, and most answer with 400.
-_THROTTLED = ("Throttl", "TooManyRequests", "RequestLimitExceeded", "SlowDown")
 
 Say = Callable[[str], None]
 # What is still awaited, or None once it exists.
@@ -75,13 +72,11 @@ class Waiter:
 def _patiently(look: Look) -> str | None:
     try:
         return look()
-    except ClientError as error:
-        code = error.response["Error"]["Code"]
-        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        if status < _SERVER_ERROR and status != _BUSY and not any(word in code for word in _THROTTLED):
+    except CALL_ERRORS as error:
+        if not may_pass(error):
             raise
-        return f"{error.operation_name} again: {code}"
-    except (HTTPClientError, AwsConnectionError) as error:
+        if isinstance(error, ClientError):
+            return f"{error.operation_name} again: {error.response['Error']['Code']}"
         return f"AWS again: {type(error).__name__}"
 
 

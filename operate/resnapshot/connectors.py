@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from botocore.config import Config
-from botocore.exceptions import ClientError, HTTPClientError
-from botocore.exceptions import ConnectionError as AWSConnectionError
 
 from local.errors import PlatformError
 from local.resnapshot.log_tables import Connector
 from operate import outputs
 from operate.kafka.reader import Reader
 from operate.kubernetes import cluster_api
+from operate.outputs import CALL_ERRORS, may_pass
 from operate.pausing.deployed import check_runs
 from operate.sides import DeployedPipeline
 from plugins.source import failures
@@ -39,8 +38,6 @@ PATIENT = outputs.QUICK.merge(Config(retries={"mode": "standard", "total_max_att
 # For calls that change something: repeated after a lost answer, one would meet what it has begun itself.
 ONCE = outputs.QUICK.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
 UPDATE, RESTART = "UPDATE_CONNECTOR_CONFIGURATION", "RESTART_CONNECTOR"
-CALL_ERRORS = (ClientError, HTTPClientError, AWSConnectionError)
-_TOO_MANY, _SERVER_ERROR = 429, 500
 
 
 @dataclass
@@ -214,7 +211,7 @@ class MskConnector(_Connector):
                 return str(change()["connectorOperationArn"])
             except CALL_ERRORS as error:
                 # After a lost answer, a refusal may be of what has begun, though no list shows it yet.
-                lost = lost or _may_pass(error)
+                lost = lost or may_pass(error)
                 if not lost or time.monotonic() > deadline:
                     raise
             self.pause(MSK_LOOK_S)
@@ -233,7 +230,7 @@ class MskConnector(_Connector):
             try:
                 found = self._describe()
             except CALL_ERRORS as error:
-                if not _may_pass(error) or time.monotonic() > deadline:
+                if not may_pass(error) or time.monotonic() > deadline:
                     raise
             else:
                 state = found["connectorState"]
@@ -245,11 +242,3 @@ class MskConnector(_Connector):
 
     def _describe(self) -> Mapping[str, Any]:
         return self.client.describe_connector(connectorArn=self.arn)
-
-
-def _may_pass(error: Exception) -> bool:
-    """Whether the answer was lost, or AWS was too busy: not a refusal."""
-    if not isinstance(error, ClientError):
-        return True
-    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return status == _TOO_MANY or status >= _SERVER_ERROR

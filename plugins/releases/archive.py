@@ -28,7 +28,7 @@ FIXED_DATE = (1980, 1, 1, 0, 0, 0)
 RESOURCES_JAR = "cdc-lake-resources.jar"
 # A resource with this suffix is the file's content in Base64.
 _BINARY = ".class"
-_DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError)
+DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def _as_damage(archive: Path) -> Iterator[None]:
         yield
     except ArchiveError:
         raise
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise ArchiveError(f"{archive.name} can't be read: {error}") from None
     except OSError as error:
         # The error of a seek to a wrong offset; a full disk gives another one.

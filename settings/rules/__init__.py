@@ -26,6 +26,7 @@ RULES: tuple[Rule, ...] = (
     databases.outside,
     processing.lake,
     processing.processing,
+    processing.pace,
     processing.scaling,
     processing.memory,
     analytics.quicksight,

@@ -108,6 +108,24 @@ def _all_of_them(
         )
 
 
+def pace(environment: Environment) -> Iterator[Problem]:
+    """Refuse pauses between a table's rounds that its alarm would take for a job that hangs."""
+    limit = environment.monitoring.commit_age_minutes * 60
+    for number, pipeline in enumerate(environment.pipelines):
+        captured = pipeline.captured
+        pauses = [
+            (captured.lake_table(each), pipeline.sizes(each).sync_interval_seconds or 0) for each in captured.tables
+        ]
+        pauses += [(captured.lake_table(each), each.every_seconds) for each in captured.derived]
+        for name, seconds in pauses:
+            if seconds >= limit:
+                yield (
+                    f"pipelines[{number}]",
+                    f"{name} is looked at every {seconds:,} s, and its alarm rings after"
+                    f" {limit:,} s: set a shorter pause, or more monitoring.commit_age_minutes",
+                )
+
+
 def _fit(containers: Sequence[int], free: list[int]) -> bool:
     """Tell whether containers fit if YARN places each on the node with the most free memory."""
     for size in containers:

@@ -162,6 +162,9 @@ class Decoder:
     def _misfits_of_rows(self) -> list[Expression]:
         is_row = ~is_mark() if self.has_marks else F.lit(True)
         reasons = [_missing(self.required, self.key, self.not_of_snapshots, is_row)]
+        if len(self.key) > 1:
+            another = F.lit("key: its text in Hudi may be another's, too")
+            reasons.append(F.when(is_row & _is_ambiguous(self.key), another))
         if events.OPERATION in self._known:
             reasons.append(_bad_operation(self.operations))
         if self.unplaceable:
@@ -279,6 +282,16 @@ def _missing(
         return F.lit(None).cast("string")
     names = F.array_compact(F.array(*(F.when(is_so, F.lit(name)) for name, is_so in empty.items())))
     return F.when(reduce(operator.or_, empty.values()), wire.listed("missing: ", names))
+
+
+def _is_ambiguous(key: Sequence[str]) -> Expression:
+    """Tell whether Hudi's text of a composite key, `a:1,b:2` without escapes, may be another key's, too.
+
+    An empty text is `__empty__` there (KeyGenUtils of Hudi 0.15).
+    """
+    parts = [F.coalesce(F.col(f"row.{name}").cast("string"), F.lit("")) for name in key]
+    found = [part.contains(f",{name}:") for part, name in zip(parts, key[1:], strict=False)]
+    return reduce(operator.or_, [*found, *(part == "__empty__" for part in parts)])
 
 
 def _bad_operation(operations: Sequence[str]) -> Expression:

@@ -62,17 +62,25 @@ class DerivedTable(MadeTable):
         Raises JobError, and writes nothing, if the result can't be the table's or the query fails for a row.
         """
         started = time.monotonic()
-        instants = {name: timeline.last_instant() for name, timeline in self._inputs.items()}
-        wanted = {name: at for name, at in instants.items() if at is not None}
-        if self._waits(tuple(name for name, at in instants.items() if at is None)) or wanted == self._of:
+        if self._wanted() is None:
             return None
         with self._turn():
+            # Before its turn came the tables may have had commits, and been cleaned of those before.
+            if (wanted := self._wanted()) is None:
+                return None
             try:
                 return self._brought(wanted, started)
             except Exception as error:
                 if reason := value_error(error):
                     raise JobError(f"the query fails: {reason}") from error
                 raise
+
+    def _wanted(self) -> Mapping[str, str] | None:
+        """Return the newest instants; None if a table has none yet, or these are in the rows already."""
+        instants = {name: timeline.last_instant() for name, timeline in self._inputs.items()}
+        wanted = {name: at for name, at in instants.items() if at is not None}
+        waits = self._waits(tuple(name for name, at in instants.items() if at is None))
+        return None if waits or wanted == self._of else wanted
 
     def _waits(self, missing: tuple[str, ...]) -> bool:
         if missing != self._missing:

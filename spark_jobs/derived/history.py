@@ -155,10 +155,12 @@ def _events(events: DataFrame, fields: Sequence[T.StructField], commit: int) -> 
 
 
 def _not_known(between: DataFrame, before: DataFrame, ordering: str) -> DataFrame:
-    """Drop repeated events: the history already has a newer version."""
-    known = before.select(KEY, F.col(_ROW)[ordering].alias("known"))
-    is_newer = F.coalesce(F.col(_ROW)[ordering] >= F.col("known"), F.lit(True))
-    return between.join(known, KEY, "left").filter(is_newer).drop("known")
+    """Drop repeated events: the history, or an event before it, already has a newer version."""
+    at, in_order = F.col(_ROW)[ordering], Window.partitionBy(KEY).orderBy(_COMMIT, _PLACE)
+    earlier = F.max(at).over(in_order.rowsBetween(Window.unboundedPreceding, -1))
+    found = between.join(before.select(KEY, at.alias("known")), KEY, "left")
+    found = found.withColumn("known", F.greatest("known", earlier))
+    return found.filter(F.coalesce(at >= F.col("known"), F.lit(True))).drop("known")
 
 
 def _left(between: DataFrame, rows: DataFrame, key_fields: Sequence[str]) -> DataFrame:
@@ -216,6 +218,8 @@ class HistoryTable(MadeTable):
             if not instants:
                 return None
             with self._turn():
+                # Before its turn came the table may have had commits, and been cleaned of those before.
+                instants = self._next() or instants
                 found = self._brought(instants, started)
             self._read_to = instants[-1]
             if found is not None:
@@ -226,7 +230,9 @@ class HistoryTable(MadeTable):
         waiting = self._of.instants_after(self._read_to)
         if not self._read_to:
             return tuple(waiting[-1:])
-        return tuple(waiting[: max(len(waiting) - _READABLE_COMMITS, 0) + 1])
+        whole = self._of.first_whole() if waiting else ""
+        gone = sum(instant < whole for instant in waiting)
+        return tuple(waiting[: max(len(waiting) - _READABLE_COMMITS, gone) + 1])
 
     def _brought(self, instants: Sequence[str], started: float) -> CommitReport | None:
         instant, stored = instants[-1], self._rows()

@@ -108,8 +108,7 @@ class Options:
     transformers: int = declare(
         "--transformer-class",
         take=transformers,
-        help=f"`{TRANSFORMERS[1]}`, once or several times by comma; see "
-        "[A SQL query on the way](#a-sql-query-on-the-way)",
+        help=f"`{TRANSFORMERS[1]}`, once or several times by comma",
     )
     source_limit: int | None = number(
         "--source-limit",

@@ -76,7 +76,8 @@ def _by_newer_name(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 def _logical_lines(text: str) -> Iterable[str]:
     continued = ""
-    for raw in text.splitlines():
+    # Python's splitlines knows more ends of lines than Java.
+    for raw in re.split(r"\r\n|[\r\n]", text):
         line = raw.lstrip(" \t\f")
         if not continued and (not line or line[0] in "#!"):
             continue

@@ -170,7 +170,8 @@ class LoggedEvents(Orderer):
         gone = found.filter("deleted").count()
         note = f"{summary.bad} rows don't fit, so rows that the source no longer has stay"
         notes = (note,) if summary.bad else ()
-        return OrderedChanges(found.filter(has_all), lacking, replace(summary, deletes=gone), notes=notes)
+        summary = replace(summary, deletes=gone)
+        return OrderedChanges(found.filter(has_all), lacking, summary, rewrites=True, notes=notes)
 
     def _without_passed(self, events: DataFrame) -> DataFrame:
         """Drop late events that aren't newer than their rows: an event with its row's position is a repeated one.

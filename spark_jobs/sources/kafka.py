@@ -15,6 +15,8 @@ from spark_jobs.options.settings import KafkaSettings
 from spark_jobs.sources.batches import SMALL_EVENTS, Batch, Findings, bounded
 
 Offsets = dict[int, int]
+# Where topics without progress ended when the application first saw them, by servers and name.
+Ends = dict[tuple[str, str], Offsets]
 _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 _CALL_TIMEOUT_MS = "20000"
 # A whole event in one fetch; the job's own settings take precedence.
@@ -111,12 +113,12 @@ class KafkaBatch(Batch):
 class JsonKafka:
     """Finds new offsets of one topic."""
 
-    def __init__(self, spark: SparkSession, settings: KafkaSettings, *, log: Log) -> None:
+    def __init__(self, spark: SparkSession, settings: KafkaSettings, *, log: Log, ends: Ends) -> None:
         self._spark = spark
         self._settings = settings
         self._log = log
         self._said_missing = False
-        self._latest: Offsets | None = None
+        self._ends, self._place = ends, (settings.servers, settings.topic)
         self._consumer: Any = None
 
     def next_batch(self, checkpoint: str | None) -> KafkaBatch | None:
@@ -143,27 +145,30 @@ class JsonKafka:
             self._consumer.close()
             self._consumer = None
 
-    def _from_now_on(self, end: Offsets) -> Offsets:
+    def _from_now_on(self, earliest: Offsets, end: Offsets) -> Offsets:
         """Return the topic's end when this job first saw it: later events are read, earlier ones aren't."""
-        if self._latest is None:
-            self._latest = dict(end)
+        if self._place not in self._ends:
             self._log(
                 f"topic {self._settings.topic}: the table has no progress, so reading starts at the topic's end; "
                 f"{keys.KAFKA_NATIVE_RESET}=earliest reads it all"
             )
-        return {partition: self._latest.get(partition, 0) for partition in end}
+        first = self._ends.setdefault(self._place, dict(end))
+        # A partition that wasn't there then starts at its beginning.
+        return {partition: first.get(partition, earliest[partition]) for partition in end}
 
     def _notice_missing(self) -> None:
         missing = f"{keys.KAFKA_TOPIC}={self._settings.topic}: no such topic on {self._settings.servers}"
         if self._settings.must_exist:
             raise SettingsError(missing)
+        # All that it will have comes later.
+        self._ends.setdefault(self._place, {})
         if not self._said_missing:
             self._log(f"{missing} yet; the job waits for it")
         self._said_missing = True
 
     def _start(self, known: Offsets | None, earliest: Offsets, end: Offsets) -> Offsets:
         if known is None:
-            return dict(earliest) if self._settings.from_earliest else self._from_now_on(end)
+            return dict(earliest) if self._settings.from_earliest else self._from_now_on(earliest, end)
         for partition, offset in known.items():
             if offset > end.get(partition, -1):
                 raise JobError(

@@ -234,8 +234,10 @@ class Claim:
             self.store.delete(_name(newest + 1))
             return False
         self._number, self._renewed = newest + 1, started
-        for number in numbers:
-            self.store.delete(_name(number))
+        # The highest number holds: what stays is deleted with the next one.
+        with contextlib.suppress(Exception):
+            for number in numbers:
+                self.store.delete(_name(number))
         return True
 
     def _numbers(self) -> list[int]:

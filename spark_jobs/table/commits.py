@@ -207,6 +207,15 @@ class Timeline:
         found = (str(read.deserializeHoodieRollbackMetadata(each).getCommitsRollback().toString()) for each in details)
         return {instant for text in found for instant in re.findall(r"\d+", text)}
 
+    def first_whole(self) -> str:
+        """Return the oldest instant whose files the last cleaning has kept; empty if it names none."""
+        client = self.meta_client()
+        last = client.getActiveTimeline().getCleanerTimeline().filterCompletedInstants().lastInstant()
+        if not last.isPresent():
+            return ""
+        utilities = self._hadoop.jvm.org.apache.hudi.common.util.CleanerUtils
+        return str(utilities.getCleanerMetadata(client, last.get()).getEarliestCommitToRetain() or "")
+
     def ordering_field(self) -> str:
         """Return the column that decides which of two rows of a key is newer."""
         return str(self.meta_client().getTableConfig().getProps().getProperty("hoodie.table.precombine.field"))

@@ -176,6 +176,10 @@ class GlueSync:
         self._partitions |= commit.partitions
         self.run_if_due()
 
+    def request(self) -> None:
+        """Make a sync due: a commit that wasn't reported may have changed the schema or the partitions."""
+        self._pending = True
+
     def run_if_due(self) -> None:
         """Note a finished sync, and start one that is pending and due."""
         if not self._finished() or not self._pending or self.clock() < self._not_before:

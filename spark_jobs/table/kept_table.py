@@ -15,6 +15,7 @@ from spark_jobs.options.settings import FileSettings, Settings
 from spark_jobs.runtime.hadoop import Hadoop, remembering
 from spark_jobs.runtime.metrics import CommitReport, Metrics
 from spark_jobs.runtime.session import Turns
+from spark_jobs.sources.kafka import Ends
 from spark_jobs.sources.listing import SharedListing
 from spark_jobs.sources.postgres.access import Databases
 from spark_jobs.table import commits
@@ -35,6 +36,7 @@ class SharedParts:
     turns: Turns = field(default_factory=lambda: Turns(1))
     listing: SharedListing = field(default_factory=SharedListing)
     databases: Databases | None = None
+    topic_ends: Ends = field(default_factory=dict)
     loads: Callable[[str], None] = lambda _progress: None
 
     @contextmanager

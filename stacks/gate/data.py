@@ -34,6 +34,9 @@ DATA: Mapping[str, Data] = {
     "AWS::RDS::DBInstance": Data("", kept=True),
     "AWS::S3::Bucket": Data("every object in it, with all versions", for_good=True, kept=True),
     "AWS::SecretsManager::Secret": Data("its value: what uses it must get the new one"),
-    "Custom::PreparedSource": Data("the connector's slot: changes until there is another are missed"),
+    **dict.fromkeys(
+        ("Custom::OutsideSource", "Custom::PreparedPipeline", "Custom::PreparedSource"),
+        Data("the connector's slot: changes until there is another are missed"),
+    ),
     EMPTIES: Data(f"every object in its bucket, with all versions, if that is tagged {EMPTIED}", for_good=True),
 }

@@ -20,6 +20,10 @@ EVERYTHING = "AmazonEKSClusterAdminPolicy"
 ADMINISTRATOR = "stacks.handlers.kubernetes_objects."
 # EKS's agent that hands pods their roles' credentials.
 AGENT = "169.254.170.23/32"
+# Whose functions are in our groups, and what a watch may do.
+HANDLERS = {"cdc-lake-deployers": "kubernetes_connector", "cdc-lake-watchers": "kubernetes_watch"}
+WATCHERS = "cdc-lake-watchers"
+WATCHING = {("pods", "list"), ("pods/proxy", "get"), ("services/proxy", "create"), ("services/proxy", "get")}
 HTTPS = 443
 _DNS = 53
 _SESSION_TAG = "aws:RequestTag/kubernetes-"
@@ -40,6 +44,12 @@ def objects_together(subject: Subject) -> Iterator[str]:
             reasons += _deployment(each, there)
         elif each["kind"] == "NetworkPolicy":
             reasons += [*_ingress(each, vpc), *_egress(each, vpc, outside)]
+        elif each["kind"] == "RoleBinding":
+            ends = {each["roleRef"]["name"], *(one["name"] for one in each["subjects"])} - {each["metadata"]["name"]}
+            reasons += [f"binds {', '.join(sorted(ends))}, too"] if ends else []
+        elif each["kind"] == "Role" and each["metadata"]["name"] == WATCHERS:
+            may = {(kind, verb) for rule in each["rules"] for kind in rule["resources"] for verb in rule["verbs"]}
+            reasons += [f"may {verb} {kind}" for kind, verb in sorted(may - WATCHING)]
         for reason in reasons:
             yield f"{each['kind']} {each['metadata']['name']}: {reason}"
     if subject.type == "Custom::KubernetesObjects" and not any(
@@ -114,10 +124,14 @@ def kubernetes_closed(subject: Subject) -> Iterator[str]:
 
 
 def members(subject: Subject) -> Iterator[str]:
-    """Only one of our functions, and whom the environment names, has full access."""
+    """Only one of our functions, and whom the environment names, has full access; a group is for its handler alone."""
     role = subject.referred(subject.get("PrincipalArn")) if subject.type == "AWS::EKS::AccessEntry" else None
     functions = users(role, "AWS::Lambda::Function") if role else []
     ours = {str(each.get("Handler")).startswith(ADMINISTRATOR) for each in functions} == {True}
+    for group in subject.get("KubernetesGroups") or []:
+        handler = f"stacks.handlers.{HANDLERS.get(group)}."
+        if {str(each.get("Handler")).startswith(handler) for each in functions} != {True}:
+            yield f"its role is in {group}: only {handler}* may"
     for policy in subject.get("AccessPolicies") or []:
         if role and not ours and plain_text(policy.get("PolicyArn")).endswith(f"/{EVERYTHING}"):
             yield f"{role.id} may do everything in the cluster: only {ADMINISTRATOR}* may"

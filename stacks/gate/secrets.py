@@ -21,13 +21,14 @@ def no_secret_values(subject: Subject) -> Iterator[str]:
             yield f"a secret is resolved into {name}: hand over the secret's name and read it where it is needed"
     if subject.type == "AWS::SecretsManager::Secret" and not subject.get("GenerateSecretString"):
         yield "nothing makes its value: let Secrets Manager generate it"
-    if subject.type == "AWS::SSM::Parameter" and is_secret(plain_text(subject.get("Name"))):
+    if subject.type == "AWS::SSM::Parameter" and is_secret(plain_text(subject.get("Name")).rpartition("/")[2]):
         yield "a parameter isn't encrypted: keep this value in a secret"
     for name in _assigned(subject):
         if may_be_a_secret(name, ""):
             yield f"the machine's script has {name}'s value: read it from a secret there"
     for path, text in strings(request_of(subject.resource) or {}):
-        if text != LATER and may_be_a_secret(path[-1], text):
+        # People name their queries; `sources_prepared` compares what these say.
+        if text != LATER and path[0] != "queries" and may_be_a_secret(path[-1], text):
             yield f"{'.'.join(path)} isn't a reference such as ${{secretsmanager:name:key}}"
 
 

@@ -53,8 +53,10 @@ def settle(event: Event) -> Progress:
     for job in jobs:
         job.enter()
     found = [(job, *job.mine_and_others()) for job in jobs]
-    stopping = [job.stopped(others) for job, _, others in found]
-    if waiting := _together([*stopping, _elsewhere_stopped(event, jobs)]):
+    # What was found may be a later request's by now.
+    with journal.acting(event):
+        waiting = _together([*(job.stopped(others) for job, _, others in found), _elsewhere_stopped(event, jobs)])
+    if waiting:
         return waiting
     if missing := [job for job, mine, _ in found if not mine]:
         return _added(event, *missing)

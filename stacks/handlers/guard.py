@@ -30,9 +30,12 @@ def start(event: Event) -> str:
 def _reasons(event: Event, wanted: Mapping[str, Any]) -> Iterator[str]:
     yield from wanted["refused"]
     before = framework.old_request(event, required=_KINDS)
+    deployed = origin.cluster(_template(wanted["databaseStack"]))
+    # A request that was refused has paused nothing: this one rolls it back.
+    if before and (before["refused"] or (deployed and origin.refusal(deployed, before["origin"]))):
+        before = None
     if before and before["paused"] and not wanted["paused"] and not wanted["resumes"]:
         yield f"{wanted['name']} is paused: `./lake aws resume -e {wanted['name']}` ends that (docs/aws/pause.md)"
-    deployed = origin.cluster(_template(wanted["databaseStack"]))
     if deployed and (reason := origin.refusal(deployed, wanted["origin"])):
         yield reason
 

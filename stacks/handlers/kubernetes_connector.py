@@ -116,7 +116,9 @@ class Connector(Resource):
             return waiting
         if not workers.complete:
             return Waiting(f"{self.name}: {workers.state}")
-        if left := delete_all(self._api, no_longer(self.event, self._objects)):
+        with journal.acting(self.event):
+            left = delete_all(self._api, no_longer(self.event, self._objects))
+        if left:
             return Waiting(f"{self.name}: {', '.join(left)} to be gone")
         return Done(data={"Name": self.name})
 

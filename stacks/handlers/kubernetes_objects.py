@@ -34,6 +34,8 @@ def remove(event: Event) -> Progress:
 
 
 def _changed(event: Event, wanted: dict[str, Any], *, apply: Objects, delete: Objects) -> Progress:
+    if journal.busy(event):
+        return Waiting("what an earlier request has begun with the objects")
     api = Kubernetes(Cluster.of_request(wanted["cluster"]))
     try:
         with journal.acting(event):

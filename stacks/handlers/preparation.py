@@ -102,7 +102,7 @@ def settle(event: Event) -> Progress:
             return Done()
         loaded = _load(wanted) if "sampleData" in wanted else None
         if loaded is None:
-            _prepare(wanted)
+            _prepare(event, wanted)
         found_prepared = _was_read(wanted) if loaded is None else not loaded
     except LoginError as error:
         if wanted.get("setMasterPassword"):
@@ -181,7 +181,7 @@ def _load(wanted: Mapping[str, Any]) -> dict[str, int]:
     return {"Loaded": report.events}
 
 
-def _prepare(wanted: Mapping[str, Any]) -> None:
+def _prepare(event: Event, wanted: Mapping[str, Any]) -> None:
     """Do what the plan for a connector still lists, or check as its role that it is done. Raises LoadError."""
     objects = SourceObjects(
         publication=wanted["publication"],
@@ -194,7 +194,9 @@ def _prepare(wanted: Mapping[str, Any]) -> None:
         _check_user(wanted, connector, "connector logs in")
         if secret := wanted["ownerSecret"]:
             with _login(wanted, secret) as owner:
-                done, left = source_preparing.prepare(owner, objects, password=str(connector["password"]))
+                done, left = source_preparing.prepare(
+                    owner, objects, password=str(connector["password"]), check=lambda: journal.check(event)
+                )
             remarks = [*done.remarks, *left.remarks, *left.problems]
         else:
             with contextlib.closing(connect(connector)) as connection, connection.cursor() as cursor:

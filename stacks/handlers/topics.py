@@ -23,6 +23,8 @@ _REQUEST = {"bootstrapServers": str, "topics": list, "group": str, "groupTopic":
 # Within one call: a topic gets its leaders a second or two after its creation.
 TRIES = 3
 PAUSE_S = 2.0
+# As long as the function may run: stacks/provider.py.
+CALL_S = 300.0
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
@@ -37,6 +39,8 @@ def start(event: Event) -> str:
 def settle(event: Event) -> Progress:
     """Take the missing steps. Wait for brokers that are away, and for rights that IAM hasn't propagated yet."""
     wanted = _request(event)
+    if journal.busy(event):
+        return Waiting("what an earlier request has begun with the topics")
     problems: list[str] = []
     settings = connection(wanted["bootstrapServers"]) | {"error_cb": lambda error: _keep(problems, error)}
     admin = AdminClient(settings)
@@ -44,9 +48,10 @@ def settle(event: Event) -> Progress:
         if attempt:
             framework.sleep(PAUSE_S)
         try:
-            apply_plan(admin, _planned(wanted), say=_log.info)
-            for topic in (wanted["groupTopic"], *wanted.get("groupTopics", [])):
-                set_first_offsets(settings, group=wanted["group"], topic=topic, say=_log.info)
+            with journal.acting(event, seconds=CALL_S):
+                apply_plan(admin, _planned(wanted), say=_log.info)
+                for topic in (wanted["groupTopic"], *wanted.get("groupTopics", [])):
+                    set_first_offsets(settings, group=wanted["group"], topic=topic, say=_log.info)
         except TopicError as error:
             raise ResourceError(str(error)) from error
         except Unready as problem:
@@ -86,5 +91,5 @@ def _planned(wanted: Mapping[str, Any]) -> list[PlannedTopic]:
         raise ResourceError(f"Request: topics: {error}") from error
 
 
-# The journal keeps the waiter of a cancelled update from restoring its retention after the rollback.
+# The journal keeps a cancelled update, its waiter and its calls, from restoring its retention after the rollback.
 on_event, is_complete = journal.handler(start=start, settle=settle).functions

@@ -366,3 +366,13 @@ def test_a_connection_that_breaks_is_one_line_and_nothing_is_written(
     [line] = result.stderr.splitlines()
     assert re.match("error: .*(the connection broke|terminating connection)", line)
     assert {path: path.read_bytes() for path in changed.path.rglob("*") if path.is_file()} == before
+
+
+def test_a_column_that_cannot_be_captured_is_left_out_by_an_update(changed: Folder) -> None:
+    changed.run("describe", tables="no_key")
+    execute(changed.database, 'ALTER TABLE no_key ADD wh_at TEXT, ADD "wh-at" TEXT, ADD bits BIT VARYING')
+    said = changed.run("describe", "--update", tables="no_key").stdout
+    assert "public.no_key: bits is now in leave_out: bit varying: Debezium drops its length" in said
+    assert changed.tables()["public.no_key"]["leave_out"] == ["wh-at", "bits"]
+    text = (changed.path / "mine" / "no_key.avsc").read_text(encoding="utf-8")
+    assert text.count('"name": "wh_at"') == 1

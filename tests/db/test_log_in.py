@@ -94,8 +94,10 @@ def test_a_services_host_decides_how_it_is_verified(tmp_path: Path, monkeypatch:
     assert log_in.of_dsn("service=shop dbname=crm") == expected
     monkeypatch.setenv("PGSERVICE", "shop")
     assert log_in.of_dsn("dbname=crm") == expected
-    with pytest.raises(LoadError, match=r"service=other, which isn't in .*services or "):
-        log_in.of_dsn("service=other")
+    for content in (b"[shop]", "[other]\n# für uns".encode("latin-1")):
+        (tmp_path / "services").write_bytes(content)
+        with pytest.raises(LoadError, match=r"service=other, which isn't in .*services or "):
+            log_in.of_dsn("service=other")
 
 
 MASTER = {

@@ -250,3 +250,17 @@ def test_ordinary_work_of_four_sessions_has_no_deadlock_and_leaves_nothing_stale
     with writers_at_work(shop, statements, count=4, pause_s=0) as writers:
         writers.wait_for_more(150)
     assert writers.failures == []
+
+
+def test_a_head_that_goes_back_is_not_overtaken_by_the_queue(shop: Shop, sessions: Sessions) -> None:
+    before = shop.value("SELECT freight FROM orders WHERE order_id = 10248")
+    change = "UPDATE orders SET freight = {} WHERE order_id = 10248"
+    old, back, worker = sessions("REPEATABLE READ"), sessions(), sessions()
+    old.run(change.format(4711), "COMMIT")
+    # The outbox doesn't say 4711 yet, so this seems to change nothing there.
+    back.run(change.format(before), FLUSH)
+    waiting = worker.start_and_block("SELECT outbox_drain_step()")
+    back.run("COMMIT")
+    waiting.result(PATIENCE_S)
+    worker.run("COMMIT")
+    shop.drain()

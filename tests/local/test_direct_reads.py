@@ -1,6 +1,6 @@
 """A request that the job reads tables again: it is kept for the job, and waited for."""
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock, Mock
@@ -153,3 +153,15 @@ def test_a_job_that_has_yet_to_load_tables_goes_on_where_all_of_it_isnt_repaired
     with pytest.raises(PlatformError, match=told):
         command.resnapshot_tables(robbed, names, Wanted())
     robbed.processes.stop.assert_not_called()
+
+
+@pytest.mark.parametrize("ends", [True, False, PlatformError("a column can't be read")])
+def test_a_repair_leaves_a_mark_until_both_sides_are_equal(
+    robbed: MagicMock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: bool | PlatformError
+) -> None:
+    robbed.unfinished = tmp_path / "unfinished"
+    robbed.pipeline.lost_changes.return_value = WAY_OUT
+    monkeypatch.setattr(command, "reconcile_tables", Mock(side_effect=[ends]))
+    with suppress(PlatformError):
+        command.resnapshot_tables(robbed, (), Wanted())
+    assert robbed.unfinished.exists() is (ends is not True)

@@ -207,8 +207,14 @@ class Change:
             raise PlatformError("the connector has failed during the snapshot")
         self.read += [reading.shown for reading in readings]
 
-    def bring(self, running: Mapping[str, str], *tables: CapturedTable, loaded: Sequence[str] = ()) -> str | None:
-        self.running, self.session = dict(running), 1
+    def bring(
+        self,
+        running: Mapping[str, str],
+        *tables: CapturedTable,
+        loaded: Sequence[str] = (),
+        session: int | None = 1,
+    ) -> str | None:
+        self.running, self.session = dict(running), session
         wanted = replace(CONNECTOR, tables=tables)
         connector = LocalConnector(
             api=cast(Any, self), topics=[], name="shop", slot="cdc_shop", configuration=source_connector(wanted)
@@ -236,6 +242,22 @@ def test_a_table_is_read_by_the_next_start_when_this_one_ended_before(change: Ch
     assert change.bring(change.running, A, B) == "added and read: public.b"
     assert change.read == ["public.b"]
     assert change.bring(change.running, A, B) is None
+
+
+@pytest.mark.parametrize("running", [(A,), (A, B)])
+def test_a_connector_that_a_killed_change_has_left_stopped_starts_again(
+    running: tuple[CapturedTable, ...], change: Change, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changed_tables, "TIMEOUT_S", 0.5)
+    change.bring(source_connector(replace(CONNECTOR, tables=running)), A, B, session=None)
+    assert (change.session, change.read) == (2, [] if B in running else ["public.b"])
+
+
+def test_a_connector_runs_again_when_its_change_fails(change: Change, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Change, "put_connector", Mock(side_effect=PlatformError("the database is gone")))
+    with pytest.raises(PlatformError):
+        change.bring(source_connector(CONNECTOR), A)
+    assert change.session == 2
 
 
 def test_a_table_whose_rows_the_job_reads_is_captured_alone(change: Change) -> None:

@@ -244,6 +244,8 @@ def test_every_price_says_when_and_where_it_was_read() -> None:
 
 def test_the_documents_compare_all_environments() -> None:
     assert overview(APPS.values(), PRICES) in (ROOT / "docs" / "aws" / "costs.md").read_text()
+    assert "| 168 hours a week on, else paused |" in (always := overview(APPS.values(), PRICES, HOURS_A_WEEK))
+    assert all(len(set(line.split(" | ")[1:3])) == 1 for line in always.splitlines()[2:])
 
 
 def test_the_documents_show_what_the_command_prints() -> None:

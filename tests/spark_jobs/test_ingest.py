@@ -525,3 +525,10 @@ def test_a_table_that_two_jobs_have_broken_is_repaired_at_the_start(lake: Lake, 
     said: list[str] = []
     assert lake.table().recover(said.append)
     assert said == []
+
+
+def test_no_row_takes_the_place_of_another_whose_key_has_the_same_text(lake: Lake) -> None:
+    lake.extra = {keys.RECORD_KEY: "customer_id,__schema"}
+    lake.run(event(1, 10, "c", customer_id="1", __schema="2,__schema:3"))
+    lake.run(event(2, 20, "c", customer_id="1,__schema:2", __schema="3"))
+    assert (len(lake.stored()), len(lake.quarantined())) == (1, 1)

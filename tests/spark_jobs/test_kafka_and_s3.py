@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 from confluent_kafka import Producer
@@ -143,7 +144,7 @@ def test_objects_on_s3_are_listed_alike_by_both_listers(
 
 def test_a_topic_read_from_its_end_on_loses_nothing_that_comes_after() -> None:
     log: list[str] = []
-    source = JsonKafka(cast(Any, None), _latest(), log=log.append)
+    source = JsonKafka(cast(Any, None), _latest(), log=log.append, ends={})
     ends = iter([{0: 5}, {0: 5}, {0: 7, 1: 2}])
     source._bounds = lambda: ({0: 0, 1: 0}, next(ends))  # type: ignore[method-assign]
     assert [source.next_batch(None), source.next_batch(None)] == [None, None]
@@ -157,11 +158,22 @@ def test_a_topic_read_from_its_end_on_loses_nothing_that_comes_after() -> None:
     )
 
 
+@pytest.mark.parametrize(("first", "start"), [({0: 5}, 5), ({}, 0)])
+def test_a_topics_first_end_outlives_an_attempt(first: dict[int, int], start: int) -> None:
+    ends: Any = {}
+    for end in (first, {0: 7}):
+        source = JsonKafka(cast(Any, None), _latest(), log=lambda _line: None, ends=ends)
+        source._bounds = Mock(return_value=({0: 0}, end))  # type: ignore[method-assign]
+        batch = source.next_batch(None)
+    assert batch is not None
+    assert (batch.start, batch.stop) == ({0: start}, {0: 7})
+
+
 def _latest() -> KafkaSettings:
     return KafkaSettings(
         line_bytes=20_000_000,
         topic="t",
-        consumer={},
+        consumer={"bootstrap.servers": "x:1"},
         from_earliest=False,
         max_events=100,
         fail_on_loss=False,

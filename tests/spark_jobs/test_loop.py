@@ -12,9 +12,11 @@ from py4j.protocol import Py4JNetworkError
 
 from spark_jobs.errors import JobError, first_line
 from spark_jobs.options import command_line, keys, settings
+from spark_jobs.options.table_settings import SyncSettings
 from spark_jobs.runtime.metrics import CommitReport, Metrics
 from spark_jobs.runtime.retry import LINE_S, Backoff, retry_outages
 from spark_jobs.runtime.session import PACE_SECONDS, Turns, large_turns
+from spark_jobs.table.glue import GlueSync
 from spark_jobs.table.kept_table import KeptTable, SharedParts
 from spark_jobs.table_job import Loop, TableStatus, following_pause
 from tests.waiting import PATIENCE_S, wait_until
@@ -344,3 +346,23 @@ def test_as_many_large_batches_work_as_the_executors_have_room_for_now() -> None
             assert works.wait(PATIENCE_S)
     ends.set()
     waiting.join(PATIENCE_S)
+
+
+def test_nothing_stays_open_while_a_failure_is_waited_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    script = Script(threading.Event(), OSError("refused"), None)
+    monkeypatch.setattr(script, "close", lambda: done.append("close"))
+    monkeypatch.setattr(Backoff, "wait", lambda *_: done.append("wait"))
+    loop_of(script, SharedParts(stop=script.stop, log=lambda _line: None), continuous=True).run()
+    assert done[:2] == ["close", "wait"]
+
+
+def test_what_a_failed_attempt_may_have_committed_is_synced() -> None:
+    syncs, script = list[int](), Script(threading.Event(), None, OSError("lost answer"), None)
+    shared = SharedParts(stop=script.stop, log=lambda _line: None)
+    loop = loop_of(script, shared, continuous=True, retry_interval_seconds=0)
+    to = SyncSettings(database="lake", table="t", partition_fields=(), properties={})
+    loop.glue_sync = GlueSync(to, sync=lambda: not syncs.append(1), log=shared.log)
+    loop.run()
+    loop.finish()
+    assert len(syncs) == 2

@@ -2,13 +2,19 @@
 
 import re
 import signal
+import threading
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from contract.events import READ_MS
 from contract.history import COMMIT, ENDED, SUFFIX, VERSION
+from spark_jobs import table_job
+from spark_jobs.errors import SettingsError
+from spark_jobs.multi_table_streamer import ManyTables
 from spark_jobs.options import keys, submit
+from spark_jobs.options.table_list import ListedTable
 from tests.spark_jobs.events import CONF, SCHEMA, event
 from tests.spark_jobs.programs import JobRun
 from tests.waiting import PATIENCE_S
@@ -108,3 +114,18 @@ def test_tables_are_independent_and_go_on_after_kill_9(job_run: JobRun) -> None:
     assert job.terminate(signal.SIGTERM) == 0
     assert {job.states(table.table)[-1] for table in tables} == {"stopped"}
     assert "Traceback" not in job.text()
+
+
+def test_a_base_path_is_free_once_its_tables_file_names_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_job, "columns_of", lambda *_: ())
+    monkeypatch.setattr(table_job, "run", lambda *_: None)
+    paths = {"a": "/lake/b", "b": "/lake/b"}
+    listed = Mock(parallel_commits=1, settings=lambda table, _log: Mock(**{"table.base_path": paths[table.name]}))
+    many = ManyTables(Mock(), listed, continuous=True, stop=threading.Event(), log=print)
+    a, b = (ListedTable("d", name, "") for name in "ab")
+    many._run(a, Mock(), Mock())
+    with pytest.raises(SettingsError, match=r"is d\.a's base path, too"):
+        many._run(b, Mock(), Mock())
+    paths["a"] = "/lake/a"
+    many._run(a, Mock(), Mock())
+    many._run(b, Mock(), Mock())

@@ -52,12 +52,17 @@ REPLICA = (
 # One synthesis has them all: each takes seconds.
 STREAMED = ("orders", "wide", "shop", "crm", "erp", "pagila")
 QUERIED = ("pagilaquery", "replica")
-USERS = ("alice", "bob", "carol.smith")
+USERS = ("alice", "bob2", "carol_d.smith")
 ANALYSTS = "arn:aws:quicksight:us-east-1:111111111111:group/default/analysts"
 READER = "arn:aws:iam::111111111111:role/analyst"
 # Of dev's file; by section.
 CHANGES = {
-    "processing": ("core_instances = 8", 'primary_instance_type = "m5.4xlarge"'),
+    "processing": (
+        "core_instances = 8",
+        'primary_instance_type = "m5.4xlarge"',
+        'market = "spot"',
+        'applications = ["Hadoop", "Hive", "Presto", "Spark"]',
+    ),
     "budget": ("monthly_usd = 9000",),
     "vpn": (f"users = {list(USERS)}", "emr_access = true"),
     "analytics": (

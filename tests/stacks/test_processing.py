@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from contract.lake import STOP_FILE
-from settings.load import load
 from spark_jobs.options import command_line, properties, settings
 from spark_jobs.options.settings import FileSettings
 from spark_jobs.options.table_list import TableList
@@ -21,7 +20,7 @@ pytestmark = pytest.mark.synth
 
 def test_a_vpn_that_may_reaches_what_the_applications_serve(many: Synthesized) -> None:
     found = _ways_in(many.properties("processing", "AWS::EC2::SecurityGroupIngress"))
-    served = {port for name in load("dev").processing.applications for port in PRIMARY_PORTS[name]}
+    served = {port for name in many.settings.processing.applications for port in PRIMARY_PORTS[name]}
     assert {port for source, port in found if source == ("VpnToPrimary", "VpnAccess")} == {22, *served}
     assert {port for source, port in found if source == ("VpnToCore", "VpnAccess")} == {*CORE_PORTS.values()}
 

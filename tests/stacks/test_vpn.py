@@ -22,14 +22,14 @@ def test_each_person_has_her_own_secret_that_iam_can_allow_to_her_alone(many: Sy
     assert found == {
         "dev-cdc-lake/vpn/.pre-shared-key": None,
         "dev-cdc-lake/vpn/alice": "alice",
-        "dev-cdc-lake/vpn/bob": "bob",
-        "dev-cdc-lake/vpn/carol.smith": "carol.smith",
+        "dev-cdc-lake/vpn/bob2": "bob2",
+        "dev-cdc-lake/vpn/carol_d.smith": "carol_d.smith",
     }
 
 
 def test_who_may_connect_is_read_by_the_bastion_and_makes_no_other_one(dev: Synthesized, many: Synthesized) -> None:
     [users] = many.resources(ROLE, "AWS::SSM::Parameter").values()
-    assert users["Properties"]["Value"] == "alice,bob,carol.smith"
+    assert users["Properties"]["Value"] == "alice,bob2,carol_d.smith"
     # A person is on the list if their secret exists and may be read.
     assert {name for name in many.resources(ROLE, SECRET) if name.startswith("Password")} <= set(users["DependsOn"])
     assert any("Policy" in name for name in users["DependsOn"])

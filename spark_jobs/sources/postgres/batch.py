@@ -1,5 +1,6 @@
 """Rows of a look, as lines of JSON or typed, and the existing keys, for one commit to the lake."""
 
+import itertools
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -101,6 +102,12 @@ def typed_rows(
     select, values, odd = found
     for name in (f"t.{quoted(name)}" for name in key):
         odd += [f"{name} IS NULL", f"concat({name}) = ''"]
+    if len(key) > 1:  # the decoder has to look at these
+        odd += [f"concat(t.{quoted(name)}) = '__empty__'" for name in key]
+        odd += [
+            f"position({literal(f',{lake[after].name}:')} in concat(t.{quoted(name)})) > 0"
+            for name, after in itertools.pairwise(key)
+        ]
     values |= {name: F.lit(value) for name, value in metadata.items()}
     row = F.struct(*(values.get(c.source, F.lit(None)).cast(c.stored).alias(c.name) for c in columns))
     return TypedRows(select=", ".join(select), row=row, odd=f"coalesce({' OR '.join(odd)}, false)" if odd else "false")

@@ -203,7 +203,8 @@ class FirstLoad:
         hashes = hashing(settings, lambda path: read_text(path, self._spark))
         table = f"{quoted(jdbc.schema)}.{quoted(jdbc.table)}"
         files = _FILES.format(name=literal(table))
-        holders, before = self._holders(), literal(self._asked(files) or "")
+        # In this order: a partition that comes or goes in between is then a difference in the files.
+        before, holders = literal(self._asked(files) or ""), self._holders()
         message = literal(f"{jdbc.name} was truncated or rewritten while it was read")
         unchanged = _UNCHANGED.format(files=files, before=before, message=message)
         size, rows = sum(one.size for one in holders), sum(one.rows for one in holders)

@@ -64,6 +64,7 @@ class Jdbc:
     _last: tuple[str, Key | None] = ("", None)
     _suspicion: str | None = None
     _horizon: tuple[int, float] = (-1, 0.0)
+    _watched: float = 0.0
     # Start of the last look at all rows whose result the lake has completely, by the clock in milliseconds.
     looked_ms: int | None = None
     _ahead: tuple[str | None, Progress] | None = None
@@ -130,8 +131,8 @@ class Jdbc:
 
     @property
     def horizon_age_seconds(self) -> float:
-        """How long one transaction has held the horizon back: rows written since then are read at each sweep."""
-        return self.elapsed() - self._horizon[1] if self._horizon[1] else 0.0
+        """How long one transaction is known to have held the horizon back: rows since then are read at each sweep."""
+        return self._watched - self._horizon[1] if self._horizon[1] else 0.0
 
     def _close(self, *, broken: bool = False) -> None:
         if self._open is not None:
@@ -310,10 +311,11 @@ class Jdbc:
         return relation
 
     def _watch(self, control: Control) -> None:
+        self._watched = self.elapsed()
         if control.horizon >= control.next_transaction:
             self._horizon = (control.horizon, 0.0)
         elif not self._horizon[1] or control.horizon != self._horizon[0]:
-            self._horizon = (control.horizon, self.elapsed())
+            self._horizon = (control.horizon, self._watched)
 
     def _read_ms(self, progress: Progress) -> int:
         """Return the next commit's ordering value: the clock may stand still or go back, this doesn't."""

@@ -180,6 +180,14 @@ def test_a_table_that_leaves_the_pipeline_leaves_publication_and_rights(prepared
         cursor.execute('SELECT note FROM "Sales Dept"."Order Details"')
 
 
+def test_a_table_that_another_pipeline_publishes_under_any_name_stays_readable(prepared: ConnectionParameters) -> None:
+    another = dataclasses.replace(WANTED, publication="other_pub", slot="cdc_other", schema="cdc_other")
+    prepare(prepared, another)
+    prepare(prepared, dataclasses.replace(WANTED, tables=WANTED.tables[1:]))
+    with connector(prepared) as cursor:
+        cursor.execute('SELECT note FROM "Sales Dept"."Order Details"')
+
+
 def test_a_row_filter_that_somebody_gave_the_publication_is_taken_away(prepared: ConnectionParameters) -> None:
     execute(prepared, "ALTER PUBLICATION cdc_shop SET TABLE guarded WHERE (id > 10), no_key")
     execute(prepared, "ALTER PUBLICATION cdc_shop SET (publish = 'insert')")

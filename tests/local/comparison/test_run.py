@@ -339,3 +339,11 @@ def test_rows_are_known_by_their_keys() -> None:
         "events of it in quarantine: 1 by missing: id, 1 by not JSON, 2 by type: qty (not int), 1 by value: price",
     )
     assert [one.quarantined for one in found.shown] == ["type: qty (not int)", None, None, "missing: id"]
+
+
+def test_a_stale_outbox_makes_the_report_unequal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "compare_tables", lambda *_, **__: iter([TableComparison(table="public.a")]))
+    stale, report = TableComparison(table="tables and outbox", different=1), tmp_path / "reconcile.json"
+    given: Any = {"timeout_s": 0, "pipeline": "shop", "report": report, "before": [stale]}
+    assert reconcile_tables(Console(file=io.StringIO()), Sides({}, []), **given)
+    assert json.loads(report.read_text())["equal"] is False

@@ -8,6 +8,7 @@ from local.platform.pipeline import LocalPipeline
 from local.platform.record import PORTS, PlatformOptions, password_files, passwords
 from local.platform.services import Services
 from local.services.processes import Processes
+from settings.load import load_pipeline
 
 
 def services(folder: Path, pipeline: str = "orders", **options: Any) -> Services:
@@ -15,7 +16,13 @@ def services(folder: Path, pipeline: str = "orders", **options: Any) -> Services
     chosen = PlatformOptions(pipeline=pipeline, **options)
     for path in password_files(folder / "secrets"):
         create_password(path)
-    return Services(folder, ports=ports, passwords=passwords(folder / "secrets"), options=chosen)
+    return Services(
+        folder,
+        ports=ports,
+        passwords=passwords(folder / "secrets"),
+        options=chosen,
+        pipeline=load_pipeline(pipeline),
+    )
 
 
 def moving(found: Services) -> LocalPipeline:

@@ -15,6 +15,7 @@ from contract.states import Word
 from db.source.replication import OUTBOX
 from local.errors import LostChangesError, PlatformError
 from local.platform import job
+from local.platform.arriving import ENOUGH_S, MOVES_S
 from local.platform.command import left_behind
 from local.platform.connectors import Connectors, published
 from local.platform.job import looked_file, multi_table_arguments, places, table_jobs
@@ -258,6 +259,18 @@ def test_a_snapshot_is_there_once_the_slot_has_caught_up(tmp_path: Path, monkeyp
     monkeypatch.setattr(found.database, "wal_position", lambda: "0/9")
     delivered = moving(found)._delivery()
     assert [delivered() for _ in range(5)] == [False, False, False, False, True]
+
+
+@pytest.mark.parametrize(("ends", "over"), [((5, 9), True), ((5, 5), False)])
+def test_a_long_snapshot_is_left_to_itself_while_its_events_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: tuple[int, ...], over: bool
+) -> None:
+    found = moving(services(tmp_path, "pagila"))
+    monkeypatch.setattr(found, "topic_ends", Mock(side_effect=[{"t": end} for end in ends]))
+    clock = iter([0.0, ENOUGH_S - MOVES_S - 1, ENOUGH_S - MOVES_S, ENOUGH_S])
+    monkeypatch.setattr("local.platform.pipeline.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    check = found._or_coming(lambda: False)
+    assert [check() for _ in range(3)] == [False, False, over]
 
 
 def test_what_is_lost_is_told_before_a_connector_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

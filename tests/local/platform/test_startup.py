@@ -379,3 +379,5 @@ def test_down_of_a_pipeline_whose_file_is_gone_says_what_is_stopped_and_what_may
     assert "pipelines/gone.toml: no such pipeline" in said
     assert "pg_drop_replication_slot" in said
     assert len(said.splitlines()) == 1
+    done = CliRunner().invoke(app, ["down", "--folder", str(folder)])
+    assert (done.exit_code, "pg_drop_replication_slot" in done.output) == (0, True)

@@ -17,11 +17,12 @@ from local.platform.arriving import ENOUGH_S, PATIENCE_S, Arriving
 from local.platform.connectors import Connectors, SetAside
 from local.platform.job import TableState
 from local.platform.platform import Platform
-from local.platform.record import PlatformOptions
+from local.platform.record import PORTS, PlatformOptions
 from local.problem import failing
 from local.sink.settings import HELD, Held, write_held
 from plugins.source.captured import INCLUDED_TABLES, shown
 from plugins.source.failures import Failure
+from settings.load import SettingsFileError, load_pipeline
 from spark_jobs.options.keys import PROGRESS
 from tests.local.platform.built import moving, services
 from tests.local.platform.test_pipeline import connectors
@@ -238,3 +239,14 @@ def test_each_table_that_nothing_comes_of_has_a_line_with_its_way_out(tmp_path: 
     ]
     assert json.loads(aside._path.read_text())["public.former"]
     assert aside.take_back(["public.city", "public.rental"]) == ["public.city"]
+
+
+def test_an_edit_that_no_up_has_brought_keeps_nothing_from_being_restarted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    applied = load_pipeline("pagila")
+    monkeypatch.setattr("local.platform.platform.load_pipeline", Mock(side_effect=SettingsFileError("half an edit")))
+    platform = Platform(tmp_path, PlatformOptions(pipeline="pagila"), applied)
+    platform.record.write(platform.options, {name: 20_000 + n for n, name in enumerate(PORTS)}, frozenset({"job"}))
+    assert platform.lost_passwords()
+    assert platform.services.pipeline == applied

@@ -16,6 +16,7 @@ from pyarrow import parquet
 from analytics.queries import QUERIES, Queried, named_queries
 from contract.errors import UserError
 from local.look.json_lines import LANDED, QUARANTINED, landed, quarantined
+from local.query.engine import QueryError
 from local.query.formats import WIDEST, Format, texts, write
 from local.query.query import Period, QueriedLake, ask
 from tests.local.query.lakes import Bucket, known_table, lake_of, rows
@@ -236,6 +237,12 @@ def test_a_terminal_is_told_nothing_but_text() -> None:
             id="json has an object a line with all digits",
         ),
         pytest.param(
+            "csv",
+            pyarrow.table({"a": pyarrow.array([Decimal("0E-8"), Decimal("0.00000015")], pyarrow.decimal128(18, 8))}),
+            ['"a"', '"0.00000000"', '"0.00000015"'],
+            id="decimals have no exponent",
+        ),
+        pytest.param(
             "json",
             pyarrow.table({"a": [float("nan"), float("-inf"), 0.1]}),
             ['{"a": "nan"}', '{"a": "-inf"}', '{"a": 0.1}'],
@@ -294,3 +301,8 @@ OF_TWO = pyarrow.array([0, 2], pyarrow.int32())
 def test_what_is_nested_is_written_as_a_flat_column_is(nested: pyarrow.Array, text: str) -> None:
     rows = pyarrow.concat_arrays([nested, pyarrow.nulls(1, nested.type), nested])
     assert texts(pyarrow.chunked_array([rows, rows[1:]])) == [text, None, text, None, text]
+
+
+def test_what_parquet_cannot_hold_is_refused_in_one_line() -> None:
+    with pytest.raises(QueryError, match="Parquet can't hold this result: "):
+        write(pyarrow.table({"a": [pyarrow.MonthDayNano([0, 1, 0])]}), "parquet", io.BytesIO())

@@ -1,5 +1,6 @@
 """The Connect worker: its configuration, plugins and properties."""
 
+import io
 import shlex
 import zipfile
 from datetime import UTC, datetime, timedelta
@@ -110,8 +111,17 @@ def test_what_debezium_tries_again_counts_for_seconds(tmp_path: Path, age: int, 
     assert ConnectApi("http://127.0.0.1:1", log=log)._tried_again() == trace
 
 
+def _damaged() -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for jar in (S3_JAR, CONFLUENTS_JAR):
+            archive.writestr(jar, b"classes" * 100)
+    start = made.getvalue().index(S3_JAR.encode()) + len(S3_JAR)
+    return made.getvalue()[:start] + b"\xff" * 8 + made.getvalue()[start + 8 :]
+
+
 @pytest.mark.parametrize("given", [LENSES, JDBC])
-@pytest.mark.parametrize("content", [None, b"text"])
+@pytest.mark.parametrize("content", [None, b"text", pytest.param(_damaged(), id="damaged")])
 def test_a_wrong_path_is_one_line(tmp_path: Path, given: UserPlugin, content: bytes | None) -> None:
     release = tmp_path / "release.zip"
     if content is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from local.sink.consumer import Committed, GroupConsumer
 from local.sink.settings import Partition, SinkError, UnavailableError
@@ -293,3 +293,28 @@ def test_an_answer_of_kafka_says_whether_trying_again_helps(code: int, kind: typ
     consumer = object.__new__(GroupConsumer)
     consumer._admin, consumer._refusal, consumer._group = Mock(), None, "connect-orders-sink"
     assert type(consumer._translated(KafkaError(code))) is kind
+
+
+def test_what_was_read_before_kafka_deleted_it_is_landed() -> None:
+    world = World(events(2), flush_interval_seconds=30)
+
+    def go_on(task: SinkTask) -> None:
+        if world.topic.high > 2:
+            task.stop()
+        else:
+            world.topic.append(*events(3, start=2))
+            world.topic.delete_before(4)
+
+    world.run(when_idle=go_on)
+    assert (world.gaps(), world.landed()) == ([(2, 4)], [lines(5)[n] for n in (0, 1, 4)])
+
+
+def test_a_commit_to_a_topic_that_is_gone_is_not_tried_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    consumer = object.__new__(GroupConsumer)
+    consumer._admin, consumer._refusal, consumer._consumer = Mock(), None, Mock()
+    consumer._consumer.commit.side_effect = KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+    monkeypatch.setattr(GroupConsumer, "topics", lambda *_: {})
+    consumer.commit(Partition("orders", 0), Committed(offset=1))
+    monkeypatch.setattr(GroupConsumer, "topics", lambda *_: {"orders": Mock()})
+    with pytest.raises(UnavailableError):
+        consumer.commit(Partition("orders", 0), Committed(offset=1))

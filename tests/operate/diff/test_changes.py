@@ -169,6 +169,7 @@ VOLUME = "BrokerNodeGroupInfo StorageInfo EBSStorageInfo VolumeSize"
         ("Custom::OutsideSource", "tables", [], ["a"], "in place"),
         ("Custom::PreparedPipeline", "database", "a", "b", "refused"),
         ("Custom::PreparedPipeline", "role", "a", "b", "in place"),
+        ("Custom::EmrStep", "name", "a", "b", "recreated"),
         ("Custom::Plugin", "releases", [], ["a"], "replaced"),
         ("Custom::Plugin", "ServiceToken", "a", "b", "refused"),
     ],

@@ -285,3 +285,9 @@ def test_the_words_come_before_the_diff_and_secrets_in_neither(of_prod: Template
     assert text.index("lake/C (Connector): x: new, 1") < text.index("--- a/lake.json")
     assert "hunter2" not in text
     assert "db.password: new, <secret>" in text
+
+
+@pytest.mark.parametrize("type_", ["Custom::OutsideSource", "Custom::PreparedPipeline", "Custom::PreparedSource"])
+def test_a_pipeline_that_goes_says_that_its_slot_does(of_prod: Templates, type_: str) -> None:
+    of_prod.before["database"]["Resources"]["Going"] = {"Type": type_, "Properties": {"Request": {"json": {}}}}
+    assert "Lost: the connector's slot: changes until there is another" in lines(of_prod.compared(), "Gone")[0]

@@ -258,3 +258,19 @@ def test_what_can_have_no_versions_in_between_is_refused(
 ) -> None:
     with pytest.raises(SettingsError, match=line):
         Lake(spark, tmp_path, KEPT | extra, arguments).settings()
+
+
+def test_what_is_sent_again_among_waiting_commits_is_no_version(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "_READABLE_COMMITS", 1)
+    kept.lake.run(change(1, 10, "a"), change(1, 11, "b"))
+    kept.lake.run(change(1, 10, "a"), change(1, 11, "b"), change(1, 12, "c"))
+    assert kept.follow() == 1
+    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", "b", "c")]
+
+
+def test_commits_that_are_cleaned_earlier_than_by_default_come_from_their_events(kept: Kept) -> None:
+    kept.lake.extra = KEPT | {"hoodie.cleaner.commits.retained": "1", "hoodie.clean.max.commits": "1"}
+    for number, names in enumerate([("a", "b"), ("c",), (None, "d")]):
+        kept.lake.run(*(change(1, 10 * number + each + 10, name) for each, name in enumerate(names)))
+    kept.follow()
+    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", "b", "c", None, "d")]

@@ -1,7 +1,8 @@
 """Derived tables with Spark and Hudi: they equal their query's result after any change of their inputs."""
 
+import contextlib
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -305,3 +306,16 @@ def _some(chance: random.Random, most: int) -> list[int]:
 def _others(chance: random.Random, rows: Sequence[Row], key: str) -> list[int]:
     number = chance.randint(1, 6)
     return [] if number in {row[key] for row in rows} else [number]
+
+
+def test_it_is_of_the_tables_as_they_are_when_its_turn_comes(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = shop.job()
+
+    @contextlib.contextmanager
+    def late() -> Iterator[None]:
+        shop.put("address", address(1, "2 Side St"))
+        yield
+
+    monkeypatch.setattr(job, "_turn", late)
+    assert job.run_batch() is not None
+    assert shop.found() == shop.computed()

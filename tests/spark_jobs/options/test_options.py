@@ -118,6 +118,7 @@ def test_needed_options_are_asked_for() -> None:
         ("a=b=c#d", [("a", "b=c#d")]),
         ("a=1\na=2", [("a", "1"), ("a", "2")]),
         ("a=1\\", [("a", "1")]),
+        ("a=x\u2028y\x0cz\x85w\nb=2", [("a", "x\u2028y\x0cz\x85w"), ("b", "2")]),
         ("", []),
     ],
 )

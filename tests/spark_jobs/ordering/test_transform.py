@@ -110,3 +110,10 @@ def test_a_type_that_the_target_schema_does_not_say_is_refused_before_anything_i
     transformed(lake, "SELECT *, length(customer_id) AS size FROM <SRC>", added={"size": "string"})
     with pytest.raises(SettingsError, match=r"the query makes size int, .* says string"):
         lake.job()
+
+
+def test_a_new_field_that_a_query_passes_on_is_known_to_the_next_job(lake: Lake) -> None:
+    transformed(lake, "SELECT * FROM <SRC>")
+    for lsn, text in ((10, "first"), (20, "second")):
+        assert lake.run(event(1, lsn, **{"Note Text": text})).quarantined == 0
+    assert lake.rows()[1]["note_text"] == "second"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
+from unittest.mock import Mock
 
 import boto3
 import pytest
@@ -242,3 +243,15 @@ def test_an_outage_is_waited_for_and_told_once(jobs: Jobs, monkeypatch: pytest.M
     first._keep()
     assert jobs.log == ["s3://lake/t: the claim can't be renewed: OSError: S3 is away"]
     assert claim.LEASE_SECONDS == 60
+
+
+def test_a_claim_is_renewed_though_the_one_before_cannot_be_deleted(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs.do("take", "end")
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs.store, "delete", Mock(side_effect=OSError("S3 is away")))
+        jobs.do("take")
+    assert jobs.claims[-1]._thread is not None
+    jobs.do("end", "take")
+    assert len(jobs.texts()) == 1

@@ -23,7 +23,7 @@ from stacks.gate.rights import accepted_statement
 from stacks.gate.template import App
 from tests.cases import long
 from tests.stacks.conftest import Synthesized
-from tests.stacks.gate.changed import Changed, Mutation, allow, errors
+from tests.stacks.gate.changed import Changed, Mutation, allow, errors, set_
 from tests.stacks.gate.mutations import rows
 from tests.synthesis import found_in
 
@@ -195,3 +195,8 @@ def test_every_acknowledgement_is_of_something_that_is_there(
         for violation in violations
         if "AwsSolutions" in violation.rule and not any(each.covers(violation) for each in ours)
     ] == []
+
+
+def test_a_secret_may_be_rotated_each_day(prod: Synthesized) -> None:
+    path = "RotationRules/ScheduleExpression"
+    assert errors(prod, set_("database", "AWS::SecretsManager::RotationSchedule", path, "rate(1 day)")) == []

@@ -60,6 +60,7 @@ def answers(cloudformation: Stubber, cluster: dict[str, Any] | None, *, times: i
         (UNPINNED, UNPINNED, "no SHA-256 for debezium"),
         ({}, EXAMPLES, "no SHA-256 for debezium; account: 000000000000 is an example; alarm_email: a@b.invalid is one"),
         ({}, PAUSED, None),
+        ({}, PAUSED | UNPINNED, "no SHA-256 for debezium"),
         (PAUSED, PAUSED, None),
         (PAUSED, {}, "prod is paused: `./lake aws resume -e prod` ends that"),
         (PAUSED, RESUMES, None),

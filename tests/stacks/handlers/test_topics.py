@@ -23,7 +23,7 @@ from plugins.kafka import topic_admin
 from plugins.kafka.topics import HOUR_MS, PlannedTopic, topics_access
 from stacks.handlers import topics
 from tests.broker import RunningBroker
-from tests.stacks.handlers.cloudformation import Clock, Stack, World, failing
+from tests.stacks.handlers.cloudformation import Clock, Stack, Waiter, World, failing
 
 pytestmark = pytest.mark.integration
 REQUEST_S = 10
@@ -210,3 +210,21 @@ def test_a_group_with_members_is_left_alone(kafka: Kafka, deployed: Stack) -> No
         assert kafka.committed_offset(wanted["group"], "members.events") is None
     finally:
         member.close()
+
+
+def test_a_rollback_waits_for_a_call_that_is_under_way(
+    kafka: Kafka, deployed: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deployed.create(request(kafka, plan("underway")))
+    former, real, rollbacks = deployed.properties, topic_admin.apply_plan, list[Waiter]()
+
+    def slow(*args: Any, **more: Any) -> None:
+        if not rollbacks:
+            rollbacks.append(deployed.begin_rollback(former))
+            rollbacks[0].poll()
+        real(*args, **more)
+
+    monkeypatch.setattr(topics, "apply_plan", slow)
+    deployed.begin_update(request(kafka, plan("underway", hours=1))).poll()
+    deployed.finish(rollbacks[0])
+    assert retention_ms(kafka, "underway.events") == str(168 * HOUR_MS)

@@ -537,3 +537,30 @@ def test_an_event_finds_its_row_whatever_the_key(
     [report] = loaded.run()
     rows = loaded.spark.read.format("hudi").load(str(loaded.table_path))
     assert (report.quarantined, rows.count(), rows.filter("v = -1").count()) == (0, 1500, 1)
+
+
+def test_a_partition_that_comes_while_they_are_listed_is_read(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded.execute(PARTITIONED + MANY.format("w", 1, 1500), "ANALYZE w")
+    holders, job = first_load.FirstLoad._holders, loaded.job()
+
+    def listed(load: first_load.FirstLoad) -> Any:
+        found = holders(load)
+        new = "CREATE TABLE w_0 PARTITION OF w FOR VALUES FROM (-100) TO (0)"
+        loaded.execute(new, "INSERT INTO w VALUES (-1, 1, 'new')")
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(first_load.FirstLoad, "_holders", listed)
+        with pytest.raises(Py4JJavaError, match="was truncated or rewritten while it was read"):
+            job.run_batch()
+    loaded.run(job)
+    assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
+
+
+def test_rows_that_are_read_again_are_not_inserted_twice(loaded: Loaded) -> None:
+    loaded.extra, loaded.arguments = UNBUCKETED, ("--op", "BULK_INSERT")
+    loaded.run()
+    loaded.execute("UPDATE w SET v = -1 WHERE id = 8")
+    loaded.arguments = (*loaded.arguments, *AGAIN)
+    loaded.run()
+    assert in_the_lake(loaded) == written_log.rows(loaded.parameters)

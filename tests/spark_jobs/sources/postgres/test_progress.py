@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -188,3 +189,15 @@ def test_a_look_says_since_when_the_lake_has_all(
         found.append(result)
         jdbc.next_batch(progress.checkpoint if progress else None)
         assert jdbc.looked_ms == looked_ms
+
+
+def test_a_transaction_grows_no_older_than_the_last_look_knows() -> None:
+    now = [100.0]
+    nothing = cast(Any, None)
+    source = Jdbc(nothing, nothing, nothing, (), log=print, elapsed=lambda: now[0])
+    looked = cast(Any, SimpleNamespace(horizon=5, next_transaction=6))
+    source._watch(looked)
+    now[0] += 7_200
+    assert source.horizon_age_seconds == 0.0
+    source._watch(looked)
+    assert source.horizon_age_seconds == 7_200.0

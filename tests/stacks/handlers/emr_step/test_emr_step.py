@@ -293,3 +293,22 @@ def test_a_step_that_a_rollback_brings_back_runs_again(cluster: Cluster, resourc
 def test_a_name_that_is_there_twice_is_refused(cluster: Cluster, resource: Stack) -> None:
     assert "a name is there twice" in failing(resource.create, several(cluster, (ORDERS, ()), (ORDERS, ())))
     assert "further: not a step" in failing(resource.create, cluster.wanted() | {"further": [{"name": "x"}]})
+
+
+def test_a_step_that_a_rollback_has_taken_is_not_stopped(
+    cluster: Cluster, resource: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = resource.create(cluster.wanted("--op", "UPSERT"))
+    before, real, rollbacks = resource.properties, emr_step.Job.mine_and_others, list[Waiter]()
+
+    def slow(job: emr_step.Job) -> Any:
+        found = real(job)
+        if not rollbacks:
+            rollbacks.append(resource.begin_rollback(before))
+            rollbacks[0].poll()
+        return found
+
+    monkeypatch.setattr(emr_step.Job, "mine_and_others", slow)
+    with pytest.raises(DeploymentError, match="a later request has taken over"):
+        resource.begin_update(cluster.wanted("--op", "INSERT")).poll()
+    assert (resource.finish(rollbacks[0]), cluster.stop_files()) == (old, set())

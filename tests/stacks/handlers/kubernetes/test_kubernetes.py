@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
+from plugins.workers.kubernetes_api import KubernetesError, UnreachableError, delete_all
 from stacks.connectors.eks_cluster import shared_objects
 from stacks.handlers import kubernetes_connector, kubernetes_objects
 from stacks.handlers.framework import ResourceError, Waiting
 from stacks.handlers.kubernetes_objects import SPREADS_SECONDS, refused
 from tests.stacks.environments import group
-from tests.stacks.handlers.cloudformation import Clock, Stack, World, failing
+from tests.stacks.handlers.cloudformation import Clock, Stack, Waiter, World, failing
 from tests.stacks.handlers.kubernetes.cluster import CONFIGURATION, NAME, FakeCluster, eks_request
 
 
@@ -160,3 +160,22 @@ def test_an_access_entry_that_spreads_is_waited_for_and_then_no_more_and_a_malfo
     assert isinstance(refused(event, away), Waiting)
     with pytest.raises(ResourceError, match="forbidden"):
         refused(event, forbidden)
+
+
+def test_a_rollback_waits_for_what_an_update_takes_away(
+    eks: FakeCluster, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = Stack(world, kubernetes_objects, "Shared")
+    shared.create(request(shared_objects()))
+    before, rollbacks = shared.properties, list[Waiter]()
+
+    def slow(api: Any, objects: Any) -> list[str]:
+        if objects and not rollbacks:
+            rollbacks.append(shared.begin_rollback(before))
+            rollbacks[0].poll()
+        return delete_all(api, objects)
+
+    monkeypatch.setattr(kubernetes_objects, "delete_all", slow)
+    shared.begin_update(request([each for each in shared_objects() if each["kind"] != "RoleBinding"])).poll()
+    shared.finish(rollbacks[0])
+    assert eks.kinds.count("RoleBinding") == 2

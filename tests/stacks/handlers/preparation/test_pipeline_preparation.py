@@ -12,6 +12,7 @@ import pytest
 from capture.objects import source_objects
 from contract.source import heartbeat_statement
 from contract.tags import resnapshot
+from db.source import plan as source_preparing
 from local.services.postgres import ConnectionParameters, Postgres
 from settings.pipeline import Pipeline
 from stacks.handlers import preparation
@@ -20,7 +21,7 @@ from stacks.handlers.preparation import wanted_tables
 from stacks.preparation_requests import table_request, table_requests
 from tests.conftest import ask, execute, fresh_database
 from tests.stacks.handlers.clients import client
-from tests.stacks.handlers.cloudformation import Stack, World, failing
+from tests.stacks.handlers.cloudformation import DeploymentError, Stack, Waiter, World, failing
 from tests.stacks.handlers.preparation.cluster import CLUSTER, Cluster, drop_role, make_slot
 
 ROLE, PUBLICATION, SLOT = "cdc_shop", "cdc_shop", "cdc_shop"
@@ -193,3 +194,22 @@ def test_a_request_of_an_earlier_release_hashes_nothing() -> None:
 def test_what_is_no_table_is_refused(entry: Any) -> None:
     with pytest.raises(ResourceError, match="Request: tables: not a table"):
         wanted_tables([entry])
+
+
+@pytest.mark.integration
+def test_a_call_that_is_under_way_takes_no_table_out_after_its_rollback(
+    database: ConnectionParameters, source: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.create(source.but(tables=[table("items", "id"), table("notes", "id")]))
+    before, real, rollbacks = source.properties, source_preparing.prepare, list[Waiter]()
+
+    def slow(*args: Any, **more: Any) -> Any:
+        if not rollbacks:
+            rollbacks.append(source.begin_rollback(before))
+            rollbacks[0].poll()
+        return real(*args, **more)
+
+    monkeypatch.setattr(source_preparing, "prepare", slow)
+    with pytest.raises(DeploymentError, match="a later request has taken over"):
+        source.begin_update(source.wanted).poll()
+    assert "notes" in ask(database, PUBLISHED).split()
