@@ -141,6 +141,10 @@ def adopt(environment: Environment) -> int:
     synthesis = synthesize(environment, CDK_OUT / environment.name)
     with one_line(environment):
         client = session.client("cloudformation", config=QUICK)
+        for name in outputs.clear_failed_creations(client, synthesis.templates):
+            # It is empty, and CDK imports nothing into a stack that is there.
+            client.delete_stack(StackName=name)
+            client.get_waiter("stack_delete_complete").wait(StackName=name)
         mappings = write_mappings(client, synthesis.templates, synthesis.folder)
     if not mappings:
         raise OperateError(f"nothing to adopt: no deleted stack of {environment.prefix} has kept anything that is free")
@@ -173,7 +177,10 @@ def write_mappings(
     """
     written = {}
     for stack, template in templates.items():
-        if find_stack(client, stack) or not (found := _mapping(client, stack, template["Resources"])):
+        there = find_stack(client, stack)
+        if there and there["StackStatus"] not in snapshots.EMPTY:
+            continue
+        if not (found := _mapping(client, stack, template["Resources"])):
             continue
         written[stack] = folder / f"{stack}.kept.json"
         written[stack].write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")

@@ -115,13 +115,16 @@ def compared(deployed: DeployedPipeline, entries: Sequence[CapturedTableSettings
     credentials = deployed.session.get_credentials()
     if credentials is None:
         raise OperateError(f"no AWS credentials for account {environment.account}: {outputs.LOG_IN}")
-    frozen = credentials.get_frozen_credentials()
-    options = {
-        "aws_region": environment.region,
-        "aws_access_key_id": frozen.access_key,
-        "aws_secret_access_key": frozen.secret_key,
-        "aws_session_token": frozen.token,
-    }
+
+    def keys() -> dict[str, str]:
+        now = credentials.get_frozen_credentials()
+        options = {
+            "aws_access_key_id": now.access_key,
+            "aws_secret_access_key": now.secret_key,
+            "aws_session_token": now.token,
+        }
+        return {name: value for name, value in options.items() if value}
+
     captured = deployed.pipeline.as_deployed
     return [
         Compared(
@@ -129,7 +132,8 @@ def compared(deployed: DeployedPipeline, entries: Sequence[CapturedTableSettings
             schema_file=PIPELINES / captured.schema_file(entry),
             lake=Lake(
                 base_uri=f"s3://{bucket}/{captured.lake_table(entry)}",
-                storage_options={name: value for name, value in options.items() if value},
+                storage_options={"aws_region": environment.region},
+                login=keys,
             ),
         )
         for entry in entries

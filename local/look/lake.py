@@ -8,7 +8,7 @@ oldest commit that isn't archived.
 import contextlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -48,6 +48,8 @@ class Lake:
 
     base_uri: str
     storage_options: dict[str, str] = field(default_factory=dict)
+    # Further ones, asked for whenever the table is opened: AWS's keys expire.
+    login: Callable[[], Mapping[str, str]] = field(default=dict, repr=False, compare=False)
 
     @again
     def rows(self, columns: list[str] | None = None) -> pyarrow.Table:
@@ -144,14 +146,13 @@ class Lake:
     @contextlib.contextmanager
     def _reading(self) -> Iterator[HudiTable]:
         """Open the table. Every error becomes a LakeError: hudi-rs raises bare exceptions, also for a missing table."""
+        # Outside: where the login fails, no table is missing.
+        options = {**self.storage_options, **self.login()}
         try:
-            yield self._table()
+            yield HudiTableBuilder.from_base_uri(self.base_uri).with_options(options).build()
         except Exception as error:
             first_line = (str(error) or type(error).__name__).splitlines()[0]
             raise LakeError(f"{self.base_uri}: {first_line}") from error
-
-    def _table(self) -> HudiTable:
-        return HudiTableBuilder.from_base_uri(self.base_uri).with_options(self.storage_options).build()
 
     @staticmethod
     def _schema(table: HudiTable, columns: list[str] | None) -> pyarrow.Schema:

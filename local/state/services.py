@@ -125,9 +125,12 @@ def answer(read: Callable[[], Value]) -> Future[Value]:
 
 
 def _refusal(ready: Callable[[], bool]) -> str:
-    """Wait until a service is ready; return why it refuses our login, if it does."""
+    """Wait until a service is ready; return why it refuses our login, if it does. Raises TimeoutError."""
+    deadline = time.monotonic() + ANSWER_S
     try:
         while not ready():
+            if time.monotonic() > deadline:
+                raise TimeoutError
             time.sleep(PAUSE_S)
     except RefusedError as error:
         return str(error)

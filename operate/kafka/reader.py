@@ -97,7 +97,9 @@ class Reader:
                 ends[partition] = end
         if places:
             self.assign(places)
-        while ends and (message := self.poll(REQUEST_TIMEOUT_S)) is not None:
+        while ends:
+            if (message := self.poll(OUTAGE_S)) is None:
+                raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
             yield message
             partition = message.partition() or 0
             if (message.offset() or 0) + 1 >= ends.get(partition, 0):

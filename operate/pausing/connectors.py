@@ -17,6 +17,7 @@ from plugins.workers.connect_workers import DIMENSION, FOLLOWS_SLOT, RUNNING
 from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
 from settings.connectors import source_settings
 from settings.environment import Environment
+from settings.environment_pipeline import FIRST
 from stacks.connectors.manifests import NAMESPACE
 
 if TYPE_CHECKING:
@@ -41,7 +42,13 @@ class _Connectors:
         self._session = session
         self._environment = environment
         self._waiter = waiter
-        self.sources = [source_settings(environment, pipeline).name for pipeline in environment.streamed]
+        self._pipelines = {source_settings(environment, each).name: each.name for each in environment.streamed}
+        self.sources = [*self._pipelines]
+
+    def repair(self, source: str) -> str:
+        """Return the command that ends a re-snapshot with this source."""
+        of = "" if (pipeline := self._pipelines[source]) == FIRST else f" -p {pipeline}"
+        return f"`./lake resnapshot -e {self._environment.name}{of}`"
 
     def objections(self) -> Iterator[str]:
         """Say what can't be known of the connectors; nothing by default."""
@@ -62,8 +69,8 @@ class OnMskConnect(_Connectors):
             found = client.describe_connector(connectorArn=arn)["connectorConfiguration"]
             if found != not_following_slot(found):
                 raise OperateError(
-                    f"a re-snapshot with {name} is under way, or was broken off: let `./lake resnapshot "
-                    f"-e {self._environment.name}` end, then run this again"
+                    f"a re-snapshot with {name} is under way, or was broken off: let {self.repair(name)} end, then run"
+                    " this again"
                 )
 
     def check_gone(self, names: Sequence[str]) -> None:
@@ -100,8 +107,7 @@ class OnEks(_Connectors):
         if names := sorted(self._figures(FOLLOWS_SLOT)):
             raise OperateError(
                 f"a re-snapshot with {', '.join(names)} is under way, was broken off, or ended in these last "
-                f"{LATE.seconds // 60} minutes: let `./lake resnapshot -e {self._environment.name}` end, then this"
-                " again"
+                f"{LATE.seconds // 60} minutes: let {', '.join(map(self.repair, names))} end, then this again"
             )
 
     def objections(self) -> Iterator[str]:

@@ -56,7 +56,8 @@ def _kept(deployed: DeployedPipeline) -> str:
         reason = " ".join(str(error).split())
         return f"how much it keeps now can't be read from here ({reason}); pg_replication_slots there says it"
     if found is None:
-        return f"there is no slot {slot}, so changes are missed already: `./lake resnapshot` after the pause"
+        command = f"./lake resnapshot -e {deployed.environment.name} -p {deployed.pipeline.name}"
+        return f"there is no slot {slot}, so changes are missed already: `{command}` after the pause"
     kept, limit = found
     bound = (
         "without a limit (max_slot_wal_keep_size), so a long pause may fill the disk"

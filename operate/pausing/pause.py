@@ -91,7 +91,8 @@ class _Pause:
         if self._options.dry:
             for step in steps:
                 self._waiter.say(f"{'done    ' if step.done else 'to do   '} {step.what}")
-        if not all(step.done for step in steps):
+        # The last one, Aurora's, deploys nothing: AWS starts it again after a week.
+        if not all(step.done for step in steps[:-1]):
             self._check()
         if self._options.dry:
             return
@@ -135,9 +136,10 @@ class _Pause:
         if stacks := deployed.differing(
             self._cloudformation, self._deployed, lambda paused: self._synthesis(paused).templates
         ):
+            way = "deploy" if self._deployed.runs else "resume"
             raise OperateError(
                 f"this checkout makes something else of {name}'s {', '.join(stacks)} than what is deployed (`./lake "
-                f"aws diff -e {name} --deployed`), and a pause must change nothing else: `./lake aws deploy -e {name}` "
+                f"aws diff -e {name} --deployed`), and a pause must change nothing else: `./lake aws {way} -e {name}` "
                 "first, or check out what was deployed"
             )
         against = list(objections.outside(self._session, self._environment))

@@ -201,8 +201,10 @@ def set_first_offsets(settings: Mapping[str, object], *, group: str, topic: str,
 
 
 def _committed(consumer: Consumer, topic: str) -> list[TopicPartition]:
-    partitions = consumer.list_topics(topic, timeout=REQUEST_S).topics[topic].partitions
-    places = consumer.committed([TopicPartition(topic, number) for number in partitions], timeout=REQUEST_S)
+    found = consumer.list_topics(topic, timeout=REQUEST_S).topics[topic]
+    if found.error is not None:
+        raise KafkaException(found.error)
+    places = consumer.committed([TopicPartition(topic, number) for number in found.partitions], timeout=REQUEST_S)
     for place in places:
         if place.error is not None:
             raise KafkaException(place.error)

@@ -172,3 +172,11 @@ def test_what_has_no_place_in_the_template_is_not_forgotten(answers: Any, tmp_pa
     line = r"has kept Old \(AWS::S3::Bucket, prod-old\), which its template doesn't have"
     with pytest.raises(OperateError, match=line):
         write_mappings(answers.client, TEMPLATES, tmp_path)
+
+
+def test_a_stack_that_waits_for_its_change_set_is_adopted(answers: Any, tmp_path: Path) -> None:
+    described = {"StackName": LAKE, "StackStatus": "REVIEW_IN_PROGRESS", "CreationTime": day(1)}
+    answers.add_response("describe_stacks", {"Stacks": [described]}, {"StackName": LAKE})
+    deleted(answers, "a")
+    kept_resources(answers, "a", *OF_ALL_KINDS)
+    assert list(write_mappings(answers.client, TEMPLATES, tmp_path)) == [LAKE]

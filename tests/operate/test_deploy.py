@@ -266,3 +266,16 @@ def test_nothing_to_adopt_is_said(called: Path, environment: Environment, monkey
     with pytest.raises(OperateError, match="nothing to adopt"):
         deploy.adopt(environment)
     assert not called.exists()
+
+
+@pytest.mark.usefixtures("synthesized", "called")
+def test_what_a_failed_deployment_left_goes_before_the_import(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = Mock()
+    monkeypatch.setattr(deploy, "check_account", lambda _environment: session)
+    monkeypatch.setattr(deploy.outputs, "clear_failed_creations", lambda *_: ["dev-cdc-lake-lake"])
+    monkeypatch.setattr(deploy, "write_mappings", lambda *_: {})
+    with pytest.raises(OperateError, match="nothing to adopt"):
+        deploy.adopt(environment)
+    session.client.return_value.delete_stack.assert_called_once_with(StackName="dev-cdc-lake-lake")

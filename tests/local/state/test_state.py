@@ -333,3 +333,9 @@ def test_a_line_with_other_line_breaks_stays_one(client: "S3Client", answers: An
 
 def test_a_long_reason_is_cut() -> None:
     assert len(entry(QUARANTINED, line(3, reason="x" * 10_000)).reason) == REASON_CHARACTERS
+
+
+def test_a_service_that_hangs_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "ANSWER_S", 0.05)
+    with pytest.raises(TimeoutError):
+        services._refusal(lambda: False)

@@ -6,6 +6,7 @@ The tests use their own database; tests/operate/resnapshot/test_connectors.py co
 import contextlib
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -16,11 +17,13 @@ from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 
 from local.services.postgres import Postgres
 from operate.pausing import objections
+from operate.pausing.connectors import OnMskConnect
 from operate.pausing.waiting import LOOK_S, NEW_S, SAY_S, Waiter
 from settings.environment import Environment
 from settings.environment_pipeline import OutsideDatabase
 from settings.load import load
 from tests.operate.pausing.cloud import error
+from tests.stacks.environments import many_pipelines
 
 SECRET = "arn:aws:secretsmanager:ap-southeast-2:111111111111:secret:shop-a1b2c3"
 
@@ -42,7 +45,7 @@ def environment() -> Environment:
         ),
         ((0, "10GB"), "now 0 MB, 10GB at the most (max_slot_wal_keep_size): beyond it the slot is lost, and what it"),
         ((1, None), "now 0 MB, without a limit"),
-        (None, "there is no slot cdc_orders, so changes are missed already: `./lake resnapshot` after the pause"),
+        (None, "there is no slot cdc_orders, so changes are missed already: `./lake resnapshot -e dev -p orders`"),
         (
             psycopg2.OperationalError("timeout\nexpired"),
             "can't be read from here (timeout expired); pg_replication_slots",
@@ -161,3 +164,9 @@ def test_what_aws_refuses_is_not_asked_for_again(time: Time) -> None:
     with pytest.raises(type(refusal)):
         time.waiter.wait(Mock(side_effect=refusal), limit_s=60)
     assert time.seconds == 0
+
+
+def test_the_way_out_names_the_pipeline(tmp_path: Path) -> None:
+    found = OnMskConnect(Mock(), many_pipelines(tmp_path), Mock())
+    assert found.repair("dev-cdc-lake-orders-source") == "`./lake resnapshot -e dev`"
+    assert found.repair("dev-cdc-lake-shop-source") == "`./lake resnapshot -e dev -p shop`"

@@ -11,6 +11,7 @@ from unittest.mock import Mock
 import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
+from botocore.credentials import ReadOnlyCredentials
 from botocore.exceptions import ClientError
 
 from contract.rds_ca import BUNDLE
@@ -76,17 +77,20 @@ def test_the_owners_login_is_the_environments_over_tls(aws: boto3.Session, envir
         }
 
 
-def test_the_lake_is_read_with_the_callers_credentials(aws: boto3.Session, environment: Environment) -> None:
+def test_the_lake_is_read_with_the_callers_credentials_of_the_time(
+    aws: boto3.Session, environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
     deploy("dev-cdc-lake-lake", LakeBucket="dev-lake")
     [orders] = environment.pipelines
     [table] = compared(DeployedPipeline(environment, orders, aws), orders.captured.tables)
     found = table.lake
     assert found.base_uri == "s3://dev-lake/cdc_events"
     assert found.storage_options["aws_region"] == REGION
-    credentials = aws.get_credentials()
-    assert credentials is not None
-    assert found.storage_options["aws_access_key_id"] == credentials.access_key
-    assert found.storage_options["aws_secret_access_key"] == credentials.secret_key
+    for key in ("A", "B"):
+        renewed = Mock(return_value=ReadOnlyCredentials(key, "secret", "token"))
+        monkeypatch.setattr(aws.get_credentials(), "get_frozen_credentials", renewed)
+        expected = {"aws_access_key_id": key, "aws_secret_access_key": "secret", "aws_session_token": "token"}
+        assert found.login() == expected
 
 
 def test_an_environment_that_is_not_deployed_is_one_line(aws: boto3.Session, environment: Environment) -> None:

@@ -4,7 +4,8 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
-from confluent_kafka import TopicPartition
+import pytest
+from confluent_kafka import KafkaException, TopicPartition
 
 from operate.kafka.reader import Reader
 from operate.resnapshot.connectors import StoredOffsets
@@ -61,3 +62,11 @@ def test_the_newest_offset_of_each_source_counts_and_nothing_is_read_again() -> 
     log.add(1, SHOP, None)
     assert stored.read() == [{"lsn": 9}]
     assert log.assigned == [(1, 3)]
+
+
+def test_a_silence_is_not_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log(1)
+    log.add(0, SHOP, {"lsn": 1})
+    monkeypatch.setattr(log, "assign", lambda _places: None)
+    with pytest.raises(KafkaException):
+        StoredOffsets(log, TOPIC).read()

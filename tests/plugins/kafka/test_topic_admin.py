@@ -177,4 +177,6 @@ def test_looking_for_a_topic_makes_none(kafka: Kafka, admin: AdminClient) -> Non
     with pytest.raises(KafkaException):
         Topic(connection=kafka.client(), name=name).bounds()
     assert kafka.committed_offset("nobody", name) is None
+    with pytest.raises(Unready, match="group nobody: "):
+        topic_admin.set_first_offsets(kafka.client(), group="nobody", topic=name, say=lambda _text: None)
     assert name not in admin.list_topics(timeout=REQUEST_S).topics
