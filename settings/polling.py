@@ -40,7 +40,10 @@ def polling_connectors(
     connectors = whole_tables(polling, tables) if tables else {}
     for table in tables:
         if table.name in keyed:
-            connectors |= keyed_table(polling, table)
+            pair = keyed_table(polling, table)
+            if twice := sorted(pair.keys() & connectors.keys()):
+                raise ValueError(f"keyed: two connectors would be called {twice[0]}: leave one of the tables out")
+            connectors |= pair
     for entry in pipeline.tables:
         if entry.query:
             query = _query(entry, entry.query, stamp, stamps.get(entry.table_name))

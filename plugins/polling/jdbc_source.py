@@ -117,11 +117,12 @@ QUERY = "query"
 def whole_tables(polling: Polling, tables: Sequence[PolledTable]) -> Connectors:
     """Return sources of whole tables, and the one sink of their JSON lines.
 
-    A connector has one key's name for all its tables: tables with another one get their own source.
+    A connector has one key's and one stamp's name for all its tables: tables with others get their own source.
     """
-    sources = [
-        _source(polling, f"{group[0].schema}-{group[0].key}", group, polling.topic_prefix) for group in alike(tables)
-    ]
+    groups = alike(tables)
+    by = [f"{group[0].schema}-{group[0].key}" for group in groups]
+    names = [f"{name}-{group[0].stamp}" if by.count(name) > 1 else name for name, group in zip(by, groups, strict=True)]
+    sources = [_source(polling, name, group, polling.topic_prefix) for name, group in zip(names, groups, strict=True)]
     sink = _sink(polling, "tables", [topic for source in sources for topic in source.topics])
     return {source.name: jdbc_source(source) for source in sources} | {sink.name: sink_connector(sink)}
 

@@ -13,7 +13,7 @@ from unittest.mock import Mock
 import pytest
 
 from contract.errors import CANNOT, NO
-from operate import account, deploy, source_cluster
+from operate import account, deploy, outputs, source_cluster
 from operate.account import Found
 from operate.diff import snapshots
 from operate.errors import OperateError
@@ -274,7 +274,7 @@ def test_what_a_failed_deployment_left_goes_before_the_import(
 ) -> None:
     session = Mock()
     monkeypatch.setattr(deploy, "check_account", lambda _environment: session)
-    monkeypatch.setattr(deploy.outputs, "clear_failed_creations", lambda *_: ["dev-cdc-lake-lake"])
+    monkeypatch.setattr(outputs, "clear_failed_creations", lambda *_: ["dev-cdc-lake-lake"])
     monkeypatch.setattr(deploy, "write_mappings", lambda *_: {})
     with pytest.raises(OperateError, match="nothing to adopt"):
         deploy.adopt(environment)

@@ -242,7 +242,7 @@ class RelationBatch(Batch):
         )
         if not self._has(odd):
             return events, None
-        return events, self._as_lines(self._read([relation.lines(odd, self.metadata)]))
+        return events, self._as_lines(self._read(self._queries(lambda one: one.lines(odd, self.metadata))))
 
     @cached_property
     def _text(self) -> str:
@@ -250,7 +250,8 @@ class RelationBatch(Batch):
         return self.look.text(_together(query)) or ""
 
     def _has(self, condition: str) -> bool:
-        return self.look.text(f"SELECT ({self.relation.exists(condition)})::text") == "true"
+        found = (self.relation.exists(f"{condition} AND {part}") for part in self.parts)
+        return any(self.look.text(f"SELECT ({one})::text") == "true" for one in found)
 
     def _queries(self, query: Callable[[Relation], str]) -> list[str]:
         """Write a query's parts; `query` ends with a condition."""

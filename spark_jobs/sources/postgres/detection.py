@@ -188,6 +188,12 @@ def of_further_part(look: Look, relation: Relation, progress: Progress) -> Progr
     return replace(progress, target=replace(target, digests=digests))
 
 
+def goes_on(progress: Progress, control: Control, detection: Detection) -> bool:
+    """Tell whether the rest of the rows in parts can be told: unless all are read, by the mark before them, too."""
+    marks = (progress.target,) if progress.whole else (progress.mark, progress.target)
+    return progress.target is not None and not any(why_all_rows(mark, control, detection) for mark in marks)
+
+
 def condition_of(progress: Progress, relation: Relation) -> str:
     """Return the condition of the rows being read in parts."""
     if progress.whole or progress.mark is None or progress.target is None:

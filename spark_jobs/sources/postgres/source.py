@@ -63,6 +63,8 @@ class Jdbc:
     # The last key of the newest part, by its digest.
     _last: tuple[str, Key | None] = ("", None)
     _suspicion: str | None = None
+    # The progress after a suspicion's look at all rows: once the lake has it, there is none.
+    _cleared: str | None = None
     _horizon: tuple[int, float] = (-1, 0.0)
     _watched: float = 0.0
     # Start of the last look at all rows whose result the lake has completely, by the clock in milliseconds.
@@ -83,6 +85,8 @@ class Jdbc:
         if self._brought is not None and self._brought[0] == checkpoint:
             self.looked_ms = self._brought[1]
         self._brought = None
+        if checkpoint is not None and checkpoint == self._cleared:
+            self._suspicion = self._cleared = None
         progress = self._known(checkpoint)
         sweeps = progress.target is not None or self.elapsed() >= self._next_sweep
         if not sweeps and self._column is None:
@@ -167,13 +171,12 @@ class Jdbc:
         at = _Sight(look=look, relation=relation, control=control, checkpoint=checkpoint, progress=progress)
         if not sweeps:
             return self._by_column(at)
-        if progress.target is not None and not detection.why_all_rows(progress.target, control, self._detection):
+        if detection.goes_on(progress, control, self._detection):
             return self._next_part(replace(at, progress=detection.of_further_part(look, relation, progress)))
         reason = self._suspicion or detection.why_all_rows(progress.mark, control, self._detection)
         if reason is None:
             return self._by_sweep(at)
         self.log(f"{self.settings.name}: all rows are read: {reason}")
-        self._suspicion = None
         target = detection.all_rows(look, relation, control, self._detection, progress.mark)
         return self._next_part(replace(at, progress=replace(progress, target=target, whole=True, after=None)))
 
@@ -214,6 +217,7 @@ class Jdbc:
             parts = relation.divided(after, *bounds, None)
             rows = relation.counted(look, ALL)[0]
             following = self._completed(progress, rows)
+            self._cleared = following.to_text() if progress.whole else None
         else:
             parts, rows = relation.divided(after, *bounds), None
             self._last = (relation.digest(look, bounds[-1]), bounds[-1])
@@ -301,10 +305,15 @@ class Jdbc:
 
     def _described(self, look: Look, control: Control) -> Relation:
         known = (control.shape, control.kind, control.foreign, control.standby, control.members, control.indexes)
-        if self._relation is not None and self._described_as == known:
+        # Nothing there tells that a query's columns have changed.
+        if self._relation is not None and self._described_as == known and control.kind != "q":
             return self._relation
-        settings = self.settings
-        relation = described(look, control, settings, self.key, self.log)
+        settings, lines = self.settings, list[str]()
+        relation = described(look, control, settings, self.key, lines.append)
+        if self._described_as == known and relation == self._relation:
+            return relation
+        for line in lines:
+            self.log(line)
         self._detection = detection.decided(settings, control)
         self._column = detection.usable_column(look, relation, control, self.log)
         self._relation, self._described_as = relation, known

@@ -141,3 +141,11 @@ def test_what_is_shared_reaches_every_source() -> None:
         assert config["topic.creation.default.replication.factor"] == "2"
         assert config["poll.interval.ms"] == "1000"
         assert config["timestamp.delay.interval.ms"] == "60000"
+
+
+def test_tables_of_one_key_and_two_stamps_are_all_polled() -> None:
+    pairs = whole_tables(POLLING, [ADDRESS, replace(STORE, stamp="changed")])
+    assert sorted(config["table.whitelist"] for config in pairs.values() if "mode" in config) == [
+        "address",
+        "store_address",
+    ]

@@ -99,3 +99,10 @@ def test_deletes_are_found_by_keys_of_several_types(queried: Queried, key: str) 
         there = sorted(cursor.fetchall())
     found = queried.spark.read.format("hudi").load(str(queried.table_path)).select("code", "number", "address")
     assert sorted(map(tuple, found.collect())) == there
+
+
+def test_a_part_has_no_other_parts_rows_with_odd_values(queried: Queried, operations: list[str]) -> None:
+    queried.extra, queried.arguments = UNBUCKETED, PARTS
+    queried.execute(MANY, "UPDATE address SET last_update = 'infinity' WHERE address_id IN (1, 4500)")
+    assert [report.events for report in queried.run()] == [1500, 1500, 1500]
+    assert operations == ["bulk_insert"] * 3

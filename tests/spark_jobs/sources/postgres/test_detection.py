@@ -223,3 +223,14 @@ def test_a_table_can_be_looked_at_by_digests(queried: Queried) -> None:
     queried.extra = {}
     assert queried.run() == []
     assert any("changes were found in another way before" in line for line in queried.log)
+
+
+def test_a_querys_new_column_arrives_while_the_job_runs(located: Queried) -> None:
+    located.extra = {keys.JDBC_TABLE: "", keys.JDBC_QUERY: "SELECT * FROM public.city"}
+    located.fields, located.key = {"city_id": "int", "city": "string"}, "city_id"
+    job = located.job()
+    located.run(job)
+    located.execute("ALTER TABLE city ADD COLUMN area text DEFAULT 'large'")
+    located.run(job)
+    job.close()
+    assert {row["area"] for row in located.stored()} == {"large"}

@@ -1,7 +1,7 @@
 """How far a look has come: what commits carry of it, how often a table is read, and what the lake certainly has."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ from spark_jobs.errors import SettingsError
 from spark_jobs.options.jdbc_settings import Detection
 from spark_jobs.sources.postgres import source
 from spark_jobs.sources.postgres.control import Control
-from spark_jobs.sources.postgres.detection import Mark, Progress, all_rows, read_progress, why_all_rows
+from spark_jobs.sources.postgres.detection import Mark, Progress, all_rows, goes_on, read_progress, why_all_rows
 from spark_jobs.sources.postgres.source import Jdbc
 from tests.spark_jobs.options.test_jdbc_settings import decided
 
@@ -201,3 +201,11 @@ def test_a_transaction_grows_no_older_than_the_last_look_knows() -> None:
     assert source.horizon_age_seconds == 0.0
     source._watch(looked)
     assert source.horizon_age_seconds == 7_200.0
+
+
+def test_parts_go_on_only_while_the_mark_before_them_tells_rows_apart() -> None:
+    old = Mark(system="7/1", shape="s", horizon=1_000, members=(1,), since=("1",))
+    parts = Progress(table="t", mark=old, target=replace(old, horizon=2**30))
+    assert goes_on(parts, control("1", 2**30), Detection.XMIN)
+    assert not goes_on(parts, control("1", 1_000 + 2**31), Detection.XMIN)
+    assert goes_on(replace(parts, whole=True), control("1", 1_000 + 2**31), Detection.XMIN)

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from datetime import date
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -359,3 +360,20 @@ def remove_from_lake(queried: Queried, address_id: int) -> None:
     rows = queried.spark.read.format("hudi").load(str(queried.table_path)).filter(f"address_id = {address_id}")
     rows = rows.selectExpr(*FIELDS, *QUERIED_TYPES, "true AS _hoodie_is_deleted")
     table.write(rows, {keys.PROGRESS: json.dumps(queried.progress() | {"read_ms": 10**15})}, operation="upsert")
+
+
+def test_rows_are_looked_for_again_where_that_failed(
+    queried: Queried, job: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queried.execute("UPDATE address SET address = 'x' WHERE address_id = 1")
+    queried.run(job)
+    lost = replace(job._checkpoint, source=json.dumps(queried.progress() | {"rows": 600}))
+    remove_from_lake(queried, 5)
+    job.load()
+    job._checkpoint = lost
+    with monkeypatch.context() as patch:
+        patch.setattr(HudiTable, "write", Mock(side_effect=OSError("full")))
+        with pytest.raises(OSError, match="full"):
+            queried.run(job)
+    job.load()
+    queried.equal_after(job=job)
