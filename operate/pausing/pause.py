@@ -136,10 +136,10 @@ class _Pause:
         if stacks := deployed.differing(
             self._cloudformation, self._deployed, lambda paused: self._synthesis(paused).templates
         ):
-            way = "deploy" if self._deployed.runs else "resume"
+            way = f"`./lake aws deploy -e {name}`" if self._deployed.runs else f"`./lake aws resume -e {name}`"
             raise OperateError(
                 f"this checkout makes something else of {name}'s {', '.join(stacks)} than what is deployed (`./lake "
-                f"aws diff -e {name} --deployed`), and a pause must change nothing else: `./lake aws {way} -e {name}` "
+                f"aws diff -e {name} --deployed`), and a pause must change nothing else: {way} "
                 "first, or check out what was deployed"
             )
         against = list(objections.outside(self._session, self._environment))
