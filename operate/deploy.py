@@ -172,8 +172,8 @@ def write_mappings(
 ) -> dict[str, Path]:
     """Write a file of each deleted stack's kept resources for `cdk import --resource-mapping`; return them by stack.
 
-    Skips stacks that exist or kept nothing. Raises OperateError if the template no longer has a kept resource: its
-    import would be forgotten.
+    Skips stacks that have resources, and those that kept none. Raises OperateError if the template no longer has a
+    kept resource: its import would be forgotten.
     """
     written = {}
     for stack, template in templates.items():

@@ -22,16 +22,17 @@ DECLARE
     ids     INTEGER[];
     missing BOOLEAN;
 BEGIN
+    size := greatest(size, 1);
     SELECT r.after_order_id INTO last FROM datalake.outbox_refresh r FOR UPDATE;
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
     SELECT array_agg(n.order_id ORDER BY n.order_id), bool_or(e.order_id IS NULL) INTO ids, missing
     FROM (
-        (SELECT o.order_id FROM datalake.orders o WHERE o.order_id > last ORDER BY o.order_id LIMIT greatest(size, 1))
+        (SELECT o.order_id FROM datalake.orders o WHERE o.order_id > last ORDER BY o.order_id LIMIT size)
         UNION
-        (SELECT c.order_id FROM datalake.cdc_events c WHERE c.order_id > last ORDER BY c.order_id LIMIT greatest(size, 1))
-        ORDER BY order_id LIMIT greatest(size, 1)
+        (SELECT c.order_id FROM datalake.cdc_events c WHERE c.order_id > last ORDER BY c.order_id LIMIT size)
+        ORDER BY order_id LIMIT size
     ) AS n
     LEFT JOIN datalake.cdc_events e ON e.order_id = n.order_id;
     IF ids IS NULL THEN

@@ -60,6 +60,10 @@ class Platform:
         self._last: tuple[object, tuple[Services, LocalPipeline]] | None = None
 
     @property
+    def _settings(self) -> Pipeline:
+        return self._applied or load_pipeline(self.options.pipeline)
+
+    @property
     def services(self) -> Services:
         """The services at their recorded ports. Raises PlatformError when none are recorded."""
         return self._built(self.record.ports())[0]
@@ -202,7 +206,7 @@ class Platform:
 
     @property
     def _password_files(self) -> list[Path]:
-        captured = not (self._applied or load_pipeline(self.options.pipeline)).is_queried
+        captured = not self._settings.is_queried
         return password_files(self.state_dir / "secrets", embedded=self.options.outside is None, captured=captured)
 
     def lost_passwords(self) -> list[Path]:
@@ -222,7 +226,7 @@ class Platform:
         return self.state_dir / "restarts.json"
 
     @property
-    def unfinished(self) -> Path:
+    def unfinished_resnapshot(self) -> Path:
         """A file from the start of a resnapshot after lost changes until all rows are equal.
 
         Meanwhile what tells of the loss, a slot or landed objects, may be gone.
@@ -270,8 +274,7 @@ class Platform:
 
     def _built(self, at: dict[str, int]) -> tuple[Services, LocalPipeline]:
         """Build services and pipeline, unless the last ones have these ports, passwords and pipeline."""
-        kept = passwords(self.state_dir / "secrets")
-        pipeline = self._applied or load_pipeline(self.options.pipeline)
+        kept, pipeline = passwords(self.state_dir / "secrets"), self._settings
         key = (at, kept, pipeline)
         if self._last is None or self._last[0] != key:
             services = Services(self.state_dir, ports=at, passwords=kept, options=self.options, pipeline=pipeline)
@@ -329,7 +332,7 @@ class Platform:
             running.discard("connect")
 
     def _wanted_services(self) -> frozenset[str]:
-        queried = load_pipeline(self.options.pipeline).is_queried
+        queried = self._settings.is_queried
         without = {
             "job": not self.options.job,
             **dict.fromkeys(CONNECTORS, queried),

@@ -125,7 +125,7 @@ def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> TableCo
 
 def _note_end(platform: Platform, wanted: Wanted, names: Sequence[str]) -> None:
     if not names and wanted.where is None:
-        platform.unfinished.unlink(missing_ok=True)
+        platform.unfinished_resnapshot.unlink(missing_ok=True)
 
 
 def _check_runs(platform: Platform) -> None:
@@ -140,11 +140,10 @@ def _stopped_loads(platform: Platform, wanted: Wanted, names: Sequence[str]) -> 
     Raises PlatformError where no changes are lost: the job goes on by itself.
     """
     _check_runs(platform)
-    pipeline, first = platform.pipeline, [table for table in platform.services.chosen(names) if table.is_loaded_first]
+    first = [table for table in platform.services.chosen(names) if table.is_loaded_first]
     if not first:
         return []
-    reasons = (pipeline.lost_changes(), pipeline.connectors.failure(pipeline.connectors.source.name))
-    if not wanted.skip and not any(COMMAND in (reason or "") for reason in reasons):
+    if not _has_lost_changes(platform, wanted):
         left = ", ".join(table.name for table in first)
         raise PlatformError(f"{left}: the job hasn't read all rows yet: `./lake status` says how it is")
     check_whole(wanted.where, named=bool(names))
@@ -152,13 +151,18 @@ def _stopped_loads(platform: Platform, wanted: Wanted, names: Sequence[str]) -> 
     return [table.name for table in first if table.entry.append_only]
 
 
+def _has_lost_changes(platform: Platform, wanted: Wanted) -> bool:
+    pipeline = platform.pipeline
+    reasons = (pipeline.lost_changes(), pipeline.connectors.failure(pipeline.connectors.source.name))
+    return wanted.skip or any(COMMAND in (reason or "") for reason in reasons)
+
+
 def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str], say: Say) -> bool:
     """Clear the path from the topics to the lake; tell whether a topic was recreated: the former's objects go aside."""
     pipeline = platform.pipeline
     platform.processes.cancelled.clear()
-    reasons = (pipeline.lost_changes(), pipeline.connectors.failure(pipeline.connectors.source.name))
-    if wanted.skip or any(COMMAND in (reason or "") for reason in reasons):
-        platform.unfinished.touch()
+    if _has_lost_changes(platform, wanted):
+        platform.unfinished_resnapshot.touch()
     problem = pipeline.former_topic_problem()
     if problem:
         check_whole(wanted.where, named=bool(names))

@@ -119,11 +119,7 @@ def flowing(
     for problem in state.problems:
         say(f"found: {problem.partition(': run `')[0]}")
     renew = wanted.skip or gap > 0 or state.slot_is_lost or state.published is None
-    # A starting connector may have replaced a lost slot with its own and then failed: it can't resume from a position
-    # before the slot's. MSK Connect doesn't report why it has failed.
-    if not (renew or state.active):
-        resumes_at = 0 if outbox else _highest(offsets, "lsn_proc")
-        renew = 0 < resumes_at < state.holds_from or (connector.failure() or "").startswith(LOST_SLOT)
+    renew = renew or _was_replaced(state, connector, 0 if outbox else _highest(offsets, "lsn_proc"))
     if renew:
         check_whole(wanted.where, named=named)
     if gap > 0:
@@ -145,6 +141,16 @@ def flowing(
         yield
     finally:
         connector.settle()
+
+
+def _was_replaced(state: replication.Replication, connector: Connector, resumes_at: int) -> bool:
+    """Tell whether a starting connector has replaced a lost slot with its own, and then failed.
+
+    It can't resume from a position before the slot's. MSK Connect doesn't report why it has failed.
+    """
+    if state.active:
+        return False
+    return 0 < resumes_at < state.holds_from or (connector.failure() or "").startswith(LOST_SLOT)
 
 
 def _highest(offsets: Sequence[Mapping[str, Any]], name: str) -> int:

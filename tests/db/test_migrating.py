@@ -318,3 +318,8 @@ def test_nobody_elses_operator_is_taken_for_the_servers(shop: Shop, sql: Path) -
     migrate(shop.parameters)
     shop.run("SET search_path = datalake")
     shop.assert_consistent()
+
+
+def test_a_piece_of_a_refresh_has_an_order_at_least(shop: Shop) -> None:
+    shop.run("SELECT datalake.outbox_refresh_all()")
+    assert shop.value("SELECT datalake.outbox_refresh_step(0)") == 1

@@ -159,9 +159,9 @@ def test_a_job_that_has_yet_to_load_tables_goes_on_where_all_of_it_isnt_repaired
 def test_a_repair_leaves_a_mark_until_both_sides_are_equal(
     robbed: MagicMock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: bool | PlatformError
 ) -> None:
-    robbed.unfinished = tmp_path / "unfinished"
+    robbed.unfinished_resnapshot = tmp_path / "unfinished"
     robbed.pipeline.lost_changes.return_value = WAY_OUT
     monkeypatch.setattr(command, "reconcile_tables", Mock(side_effect=[ends]))
     with suppress(PlatformError):
         command.resnapshot_tables(robbed, (), Wanted())
-    assert robbed.unfinished.exists() is (ends is not True)
+    assert robbed.unfinished_resnapshot.exists() is (ends is not True)

@@ -529,6 +529,7 @@ def test_a_table_that_two_jobs_have_broken_is_repaired_at_the_start(lake: Lake, 
 
 def test_no_row_takes_the_place_of_another_whose_key_has_the_same_text(lake: Lake) -> None:
     lake.extra = {keys.RECORD_KEY: "customer_id,__schema"}
-    lake.run(event(1, 10, "c", customer_id="1", __schema="2,__schema:3"))
-    lake.run(event(2, 20, "c", customer_id="1,__schema:2", __schema="3"))
-    assert (len(lake.stored()), len(lake.quarantined())) == (1, 1)
+    pairs = [(("1", "2,__schema:3"), ("1,__schema:2", "3")), (("", "x"), ("__empty__", "x"))]
+    for number, same_text in enumerate(zip(*pairs, strict=True)):
+        lake.run(*(event(id_, 10 + number, "c", customer_id=a, __schema=b) for id_, (a, b) in enumerate(same_text, 1)))
+    assert (len(lake.stored()), len(lake.quarantined())) == (2, 2)

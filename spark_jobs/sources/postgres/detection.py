@@ -191,7 +191,7 @@ def of_further_part(look: Look, relation: Relation, progress: Progress) -> Progr
 def goes_on(progress: Progress, control: Control, detection: Detection) -> bool:
     """Tell whether the rest of the rows in parts can be told: unless all are read, by the mark before them, too."""
     marks = (progress.target,) if progress.whole else (progress.mark, progress.target)
-    return progress.target is not None and not any(why_all_rows(mark, control, detection) for mark in marks)
+    return not any(why_all_rows(mark, control, detection) for mark in marks)
 
 
 def condition_of(progress: Progress, relation: Relation) -> str:

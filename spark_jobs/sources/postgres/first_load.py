@@ -193,12 +193,8 @@ class FirstLoad:
         """
         self.reset()
         settings, jdbc = self._settings, self._settings.jdbc
-        streams = _STREAMS.format(slot=literal(settings.slot), publication=literal(settings.publication), **self._names)
-        if self._asked(streams) != "true":
-            self._say(f"waits until slot {settings.slot} streams publication {settings.publication} with {jdbc.name}")
-            return None
-        if not self._is_past_snapshot():
-            self._say(f"waits until the connector of slot {settings.slot} has read its tables, and stored where it is")
+        if (awaited := self._awaited()) is not None:
+            self._say(f"waits until {awaited}")
             return None
         hashes = hashing(settings, lambda path: read_text(path, self._spark))
         table = f"{quoted(jdbc.schema)}.{quoted(jdbc.table)}"
@@ -240,6 +236,15 @@ class FirstLoad:
             hashing=hashes,
             checks=f"{_shown(read)}; SELECT FROM {table} LIMIT 0; DO {literal(unchanged)}",
         )
+
+    def _awaited(self) -> str | None:
+        slot, publication = self._settings.slot, self._settings.publication
+        streams = _STREAMS.format(slot=literal(slot), publication=literal(publication), **self._names)
+        if self._asked(streams) != "true":
+            return f"slot {slot} streams publication {publication} with {self._settings.jdbc.name}"
+        if not self._is_past_snapshot():
+            return f"the connector of slot {slot} has read its tables, and stored where it is"
+        return None
 
     def reset(self) -> None:
         if self._open is not None:

@@ -197,6 +197,20 @@ def test_every_acknowledgement_is_of_something_that_is_there(
     ] == []
 
 
-def test_a_secret_may_be_rotated_each_day(prod: Synthesized) -> None:
-    path = "RotationRules/ScheduleExpression"
-    assert errors(prod, set_("database", "AWS::SecretsManager::RotationSchedule", path, "rate(1 day)")) == []
+@pytest.mark.parametrize(
+    "changed",
+    [
+        ("AWS::SecretsManager::RotationSchedule", "RotationRules/ScheduleExpression", "rate(1 day)"),
+        # A pipeline's name isn't a secret's.
+        ("AWS::SSM::Parameter", "Name", "/prod-cdc-lake/tokens/host", "SourceHost"),
+    ],
+)
+def test_what_the_settings_may_say_passes(prod: Synthesized, changed: tuple[str, ...]) -> None:
+    assert errors(prod, set_("database", *changed)) == []
+
+
+def test_a_query_may_be_called_as_a_secret_is(many: Synthesized) -> None:
+    def rename(changed: Changed) -> None:
+        changed.replace("Custom::QueriedSource", "query.address_place", "query.authorization", role="database")
+
+    assert not [each for each in errors(many, rename) if "isn't a reference" in str(each)]

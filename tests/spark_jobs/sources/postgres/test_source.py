@@ -266,8 +266,10 @@ def test_rows_of_a_partition_that_was_filled_before_it_was_attached_arrive(queri
     queried.equal_after("ALTER TABLE address DETACH PARTITION high")
 
 
-@pytest.mark.long
-def test_rows_that_came_without_a_transaction_are_looked_for(queried: Queried, job: Ingest) -> None:
+@pytest.mark.parametrize("fails", [False, True])
+def test_rows_that_came_without_a_transaction_are_looked_for_until_they_are_there(
+    queried: Queried, job: Ingest, monkeypatch: pytest.MonkeyPatch, *, fails: bool
+) -> None:
     """As after an extension that writes pages, or pg_surgery: here the lake has lost them."""
     queried.execute("UPDATE address SET address = 'x' WHERE address_id = 1")
     queried.run(job)
@@ -275,6 +277,12 @@ def test_rows_that_came_without_a_transaction_are_looked_for(queried: Queried, j
     remove_from_lake(queried, 5)
     job.load()
     job._checkpoint = lost
+    if fails:
+        with monkeypatch.context() as patch:
+            patch.setattr(HudiTable, "write", Mock(side_effect=OSError("full")))
+            with pytest.raises(OSError, match="full"):
+                queried.run(job)
+        job.load()
     queried.equal_after(job=job)
 
 
@@ -360,20 +368,3 @@ def remove_from_lake(queried: Queried, address_id: int) -> None:
     rows = queried.spark.read.format("hudi").load(str(queried.table_path)).filter(f"address_id = {address_id}")
     rows = rows.selectExpr(*FIELDS, *QUERIED_TYPES, "true AS _hoodie_is_deleted")
     table.write(rows, {keys.PROGRESS: json.dumps(queried.progress() | {"read_ms": 10**15})}, operation="upsert")
-
-
-def test_rows_are_looked_for_again_where_that_failed(
-    queried: Queried, job: Ingest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    queried.execute("UPDATE address SET address = 'x' WHERE address_id = 1")
-    queried.run(job)
-    lost = replace(job._checkpoint, source=json.dumps(queried.progress() | {"rows": 600}))
-    remove_from_lake(queried, 5)
-    job.load()
-    job._checkpoint = lost
-    with monkeypatch.context() as patch:
-        patch.setattr(HudiTable, "write", Mock(side_effect=OSError("full")))
-        with pytest.raises(OSError, match="full"):
-            queried.run(job)
-    job.load()
-    queried.equal_after(job=job)

@@ -246,3 +246,15 @@ def test_what_is_not_as_declared_or_not_simple_is_read_as_lines(
         "no metadata": [column for column in columns if column.name != "__op"],
     }
     assert batch.rows_of(others.get(change, columns)) is None
+
+
+def test_keys_whose_text_may_be_anothers_are_no_typed_rows(database: ConnectionParameters, queried: Queried) -> None:
+    execute(
+        database,
+        "CREATE TABLE twofold (a text, b text, PRIMARY KEY (a, b));"
+        "INSERT INTO twofold SELECT i, 'x' FROM generate_series(1, 1500) AS i;"
+        "INSERT INTO twofold VALUES ('1,b:2', '3'), ('1', '2,b:3'), ('', 'y'), ('__empty__', 'y')",
+    )
+    queried.table_name, queried.key, queried.fields = "public.twofold", "a,b", {"a": "string", "b": "string"}
+    [report] = queried.run()
+    assert (report.upserts, report.quarantined) == (1502, 2)

@@ -179,3 +179,24 @@ def test_a_rollback_waits_for_what_an_update_takes_away(
     shared.begin_update(request([each for each in shared_objects() if each["kind"] != "RoleBinding"])).poll()
     shared.finish(rollbacks[0])
     assert eks.kinds.count("RoleBinding") == 2
+
+
+def test_a_connectors_rollback_keeps_what_an_update_takes_away(
+    eks: FakeCluster, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connector, wanted = Stack(world, kubernetes_connector, "Connector"), eks_request()
+    connector.create(wanted)
+    before, rollbacks = connector.properties, list[Waiter]()
+    [files] = [each["metadata"]["name"] for each in wanted["objects"] if each["kind"] == "ConfigMap"]
+
+    def slow(api: Any, objects: Any) -> list[str]:
+        if objects and not rollbacks:
+            rollbacks.append(connector.begin_rollback(before))
+            rollbacks[0].poll()
+        return delete_all(api, objects)
+
+    monkeypatch.setattr(kubernetes_connector, "delete_all", slow)
+    connector.begin_update(json.loads(json.dumps(wanted).replace(files, f"{files}-new")))
+    world.run(300)
+    connector.finish(rollbacks[0])
+    assert [name for kind, _, name in eks.objects if kind == "ConfigMap"] == [files]
