@@ -117,7 +117,7 @@ def test_what_a_faulty_sink_loses_is_noticed_and_repaired(platform: Platform) ->
     with Writer(platform.source, transactions=1, rate=10, first_order=995_000):
         pass
     wait_for_row(platform, 995_000)
-    [comparison] = compare_platform(platform, timeout_s=5)
+    [comparison] = compare_platform(platform, timeout_s=RECONCILE_TIMEOUT_S)
     assert [(one.kind, one.key) for one in comparison.shown] == [("missing", {"order_id": "990000"})]
     assert "missing_offsets=1" in platform.processes.log_file("job").read_text()
     mended = resnapshot_platform(platform, Wanted(where="order_id = 990000"), lambda _line: None)
