@@ -29,8 +29,7 @@ def render(found: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    page = Page(found)
-    written = environment.get_template("page.md.j2").render(page=page, machine=found["machine"])
+    written = environment.get_template("page.md.j2").render(page=Page(found))
     return re.sub(r"\n{3,}", "\n\n", written).rstrip() + "\n"
 
 
@@ -39,6 +38,7 @@ class Page:
 
     def __init__(self, found: dict[str, Any]) -> None:
         self._benches: dict[str, Any] = found["benches"]
+        self.machine = _machine(found["machine"])
 
     def table(self, bench: str, name: str, *columns: str) -> str:
         """Return a table, all columns or the named ones, or say why there is none. The last has the command."""
@@ -139,7 +139,13 @@ class Page:
         ran = self._benches[bench]
         ended = f"; ended with {ran['status']}: {ran['said']}" if ran["status"] and ran["tables"] else ""
         busy = f"; cores {ran['busy_percent']} % busy before" if (ran["busy_percent"] or 0) > QUIET_PERCENT else ""
-        return f"`{ran['command']}`, {ran['date']}, {ran['commit']}{busy}{ended}  "
+        machine = _machine(ran["machine"])
+        elsewhere = f"; on {machine}" if machine != self.machine else ""
+        return f"`{ran['command']}`, {ran['date']}, {ran['commit']}{elsewhere}{busy}{ended}  "
+
+
+def _machine(of: dict[str, Any]) -> str:
+    return f"{of['cpu']}, {of['cores']} cores, {of['memory_gb']} GB, Linux {of['kernel']}"
 
 
 _KINDS = ("events", "changes", "commits", "counted")
