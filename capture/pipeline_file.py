@@ -107,11 +107,13 @@ def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], 
         if name not in there:
             said.append(f"{name} is in the file, but not in the database, or in a schema that --schema leaves out")
             continue
-        if others := _not_captured(settings, there[name]):
+        file = folder / pipeline.schema_file(settings)
+        # The file refuses a field that is left out, too: its column gets a line of its own below.
+        lost = _fields(file) - _sources(avro_schema(pipeline.name, settings, there[name]))
+        if others := {c: why for c, why in _not_captured(settings, there[name]).items() if c not in lost}:
             left_out[name] = others
             settings = settings.model_copy(update={"leave_out": (*settings.leave_out, *others)})
-        wanted = avro_schema(pipeline.name, settings, there[name])
-        changed, lines = _compare_schema(wanted, folder / pipeline.schema_file(settings))
+        changed, lines = _compare_schema(avro_schema(pipeline.name, settings, there[name]), file)
         said += [f"{name}: {line}" for line in lines]
         if changed:
             schemas[pipeline.schema_file(settings)] = changed
@@ -125,6 +127,16 @@ def _not_captured(settings: CapturedTableSettings, table: Table) -> dict[str, st
     columns = tuple(column for column in table.columns if column.name not in settings.leave_out)
     found = left_out_of(replace(table, columns=columns), settings.key, generated=settings.is_queried)
     return {name: reason for name, reason in found if name not in (*settings.key, *settings.hash)}
+
+
+def _fields(path: Path) -> set[str]:
+    with contextlib.suppress(OSError, ValueError, AttributeError, LookupError, TypeError):
+        return _sources(json.loads(path.read_text(encoding="utf-8")))
+    return set()
+
+
+def _sources(schema: Mapping[str, Any]) -> set[str]:
+    return {field.get(SOURCE_NAME, field["name"]) for field in schema["fields"]}
 
 
 def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] | None, list[str]]:

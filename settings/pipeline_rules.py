@@ -117,7 +117,7 @@ def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder
         schema = json.loads(path.read_text(encoding="utf-8"))
         fields = {field.get(SOURCE_NAME, field["name"]): field for field in schema["fields"]}
         full_name = f"{schema.get('namespace')}.{schema.get('name')}"
-    except (ValueError, AttributeError, LookupError, TypeError, UnicodeDecodeError):
+    except (ValueError, AttributeError, LookupError, TypeError):
         yield where, f"{shown} isn't an Avro schema of a record: remove it, and {describe} --update` writes it"
         return
     if table.how == "outbox" and full_name != table.name:

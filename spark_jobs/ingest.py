@@ -279,8 +279,7 @@ class Ingest(KeptTable):
         following = replace(following, columns={**following.columns, **self._added(rows.columns)})
         if emptied is not None:
             rows = self._emptied(rows, emptied)
-        is_new = self._last_instant is None
-        operation = operation_for(self._settings.table, ordered, is_new=is_new, log=self._log)
+        operation = operation_for(self._settings.table, ordered, is_new=self._last_instant is None, log=self._log)
         commit = self._written(rows, following.to_metadata(), operation=operation)
         self._checkpoint = replace(following, columns=added_columns.since(following.columns, commit.instant))
         self._there = frozenset(rows.columns)

@@ -41,8 +41,6 @@ class ManyTables:
         self._spark = spark
         self._listed = listed
         self._continuous = continuous
-        self._stop = stop
-        self._log = log
         self._shared = SharedParts(
             stop=stop,
             log=log,
@@ -67,21 +65,21 @@ class ManyTables:
 
     def _keep(self, table: ListedTable) -> None:
         def log(message: str) -> None:
-            self._log(f"{table.full_name}: {message}")
+            self._shared.log(f"{table.full_name}: {message}")
 
         # A pool of its own: with FIFO inside one pool, a busy table would hold up all others.
         self._spark.sparkContext.setLocalProperty(POOL, table.full_name)
-        backoff = Backoff(stop=self._stop, longest_seconds=LONGEST_PAUSE_S, log=log)
+        backoff = Backoff(stop=self._shared.stop, longest_seconds=LONGEST_PAUSE_S, log=log)
         status = table_job.TableStatus(table.full_name, worked=backoff.over)
         metrics = metrics_for(self._listed.metrics_namespace, table.full_name, log)
         shared = replace(self._shared, log=log, metrics=metrics)
         with publishing(metrics):
-            while not self._stop.is_set():
+            while not self._shared.stop.is_set():
                 try:
                     self._run(table, shared, status)
                     break
                 except Exception as error:  # noqa: BLE001  (when one table's job ends, the others go on)
-                    if self._stop.is_set():
+                    if self._shared.stop.is_set():
                         break
                     status.fails(error)
                     if metrics:
@@ -91,7 +89,7 @@ class ManyTables:
                         self._failed.add(table.full_name)
                         break
                     backoff.wait(error)
-        status.ends(stopped=self._stop.is_set())
+        status.ends(stopped=self._shared.stop.is_set())
 
     def _run(self, table: ListedTable, shared: SharedParts, status: table_job.TableStatus) -> None:
         decided = self._listed.settings(table, shared.log)

@@ -4,7 +4,7 @@ Nothing is published and no slot is created. PostgreSQL tells what a query reads
 the very columns that it names.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,8 +21,10 @@ from db.source.plan import UnpreparableError, columns_missing, no_such_table
 from db.source.rights import preparing, reading_steps, system_columns
 
 _VIEW = "cdc_rows"
+# A query with a whole row (`t` in place of `t.a`) doesn't depend on the row's columns, so it gets whole tables.
 _READ_BY_VIEW = f"""
-SELECT n.nspname::text, c.relname::text, array_remove(array_agg(a.attname::text), NULL), c.relkind = ANY ('{{r,p,f}}')
+SELECT n.nspname::text, c.relname::text, CASE WHEN bool_or(r.ev_action::text LIKE '%:varattno 0 %') THEN '{{}}'
+    ELSE array_remove(array_agg(a.attname::text), NULL) END, c.relkind = ANY ('{{r,p,f}}')
 FROM pg_rewrite r
 JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass
 JOIN pg_class c ON c.oid = d.refobjid AND c.oid <> r.ev_class
@@ -50,13 +52,15 @@ class ReadObjects(SourceObjects):
     sees_writers: bool = False
 
 
-def grant_reader(parameters: Mapping[str, Any], wanted: ReadObjects, *, password: str) -> None:
+def grant_reader(
+    parameters: Mapping[str, Any], wanted: ReadObjects, *, password: str, check: Callable[[], None] = lambda: None
+) -> None:
     """Create the role or set its password, and grant it the missing read rights, in one transaction.
 
     Raises UnpreparableError if the database doesn't meet the requirements or the user lacks rights, LoadError
-    otherwise; the database is then unchanged.
+    otherwise; the database is then unchanged. `check`: see `preparing`.
     """
-    preparing(parameters, lambda cursor: _let_read(cursor, wanted, password))
+    preparing(parameters, lambda cursor: _let_read(cursor, wanted, password), check)
 
 
 def _let_read(cursor: Cursor, wanted: ReadObjects, password: str) -> None:

@@ -186,7 +186,10 @@ def preparing(
     `check` raises if a later preparation may have been made before this one's turn.
     """
     with transaction(parameters, failing="nothing was changed") as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (PREPARE_LOCK,))
+        try:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", (PREPARE_LOCK,))
+        except errors.LockNotAvailable as error:
+            raise LaterError("another preparation of this database is under way: run this again") from error
         check()
         return again(cursor, lambda: work(cursor))
 

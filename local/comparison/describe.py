@@ -43,7 +43,6 @@ _STORED: Mapping[str, Callable[[pyarrow.DataType], bool]] = {
     "binary": lambda kind: _is.is_binary(kind) or _is.is_large_binary(kind),
 }
 _EXACT = decimal.Context(prec=decimal.MAX_PREC, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
-_DOUBLE_TEXT = "CAST({c} AS VARCHAR)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +220,7 @@ def _whole(value: float) -> str:
 
 _WHOLE_AS_DOUBLE = Spelling(
     canonical.INTEGER.source,
-    f"CASE WHEN {{c}} = trunc({{c}}) THEN CAST(CAST({{c}} AS HUGEINT) AS VARCHAR) ELSE {_DOUBLE_TEXT} END",
+    "CASE WHEN {c} = trunc({c}) THEN CAST(CAST({c} AS HUGEINT) AS VARCHAR) ELSE CAST({c} AS VARCHAR) END",
     _whole,
 )
 

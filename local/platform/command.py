@@ -7,6 +7,7 @@ from pathlib import Path
 
 import psycopg2
 
+from contract.errors import with_options
 from local.console import megabytes
 from local.errors import PlatformError
 from local.files import platform_folder, write_private
@@ -108,7 +109,10 @@ def endpoint_lines(platform: Platform) -> Iterator[str]:
         ("logs", relative(platform.processes.logs)),
     )
     yield from (f"{name:<8} {text}" for name, text in rows)
-    yield f"`./lake dashboard{option(platform.options.pipeline)}` shows it live in a browser"
+    options = option(platform.options.pipeline)
+    yield f"`./lake dashboard{options}` shows it live in a browser"
+    if unfinished := platform.unfinished_problem:
+        yield f"the lake may lack changes: {with_options(unfinished, options)}"
 
 
 def option(pipeline: str) -> str:

@@ -226,6 +226,11 @@ class Platform:
         return self.state_dir / "restarts.json"
 
     @property
+    def unfinished_problem(self) -> str | None:
+        there = self.unfinished_resnapshot.exists()
+        return "a resnapshot of all rows hasn't ended: run `./lake resnapshot`" if there else None
+
+    @property
     def unfinished_resnapshot(self) -> Path:
         """A file from the start of a resnapshot after lost changes until all rows are equal.
 

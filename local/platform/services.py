@@ -98,13 +98,7 @@ class Services:
     """All listening services, and their pipeline; building it starts nothing."""
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        ports: dict[str, int],
-        passwords: Passwords,
-        options: PlatformOptions,
-        pipeline: Pipeline,
+        self, folder: Path, *, ports: dict[str, int], passwords: Passwords, options: PlatformOptions, pipeline: Pipeline
     ) -> None:
         self.folder = folder
         self.ports = ports

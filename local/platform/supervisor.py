@@ -26,7 +26,7 @@ from local.files import LEAST_FREE_BYTES, free_bytes, write_private
 from local.platform.platform import Platform
 from local.platform.startup import STOP_ORDER, SUPERVISOR
 from local.services.connect_api import ConnectApi
-from settings.load import load_pipeline
+from settings.load import SettingsFileError, load_pipeline
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 60.0
 # After running this long, a service counts as healthy: its next death is the first again.
@@ -247,7 +247,11 @@ def supervise(folder: Path, *, lenses: Path | None, job: bool) -> None:
     stop = threading.Event()
     with one_line_errors("supervise"):
         options = replace(Platform(folder).options, lenses=lenses, job=job)
-        platform = Platform(folder, options, load_pipeline(options.pipeline))
+        applied = None
+        # A file that somebody edits just now is read when it is needed.
+        with contextlib.suppress(SettingsFileError):
+            applied = load_pipeline(options.pipeline)
+        platform = Platform(folder, options, applied)
 
         def end(*_: object) -> None:
             stop.set()

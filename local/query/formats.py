@@ -35,14 +35,13 @@ def write(result: pyarrow.Table, form: Format, out: BinaryIO) -> None:
 def texts(column: pyarrow.ChunkedArray) -> list[str | None]:
     """Return a column's values as texts, None for null; nested ones as JSON, bytes in hexadecimal."""
     kind = column.type
-    if types.is_floating(kind) or types.is_interval(kind) or types.is_union(kind):
-        return [None if value is None else str(value) for value in column.to_pylist()]
+    if types.is_floating(kind) or types.is_decimal(kind) or types.is_interval(kind) or types.is_union(kind):
+        spelled = "{:f}".format if types.is_decimal(kind) else str
+        return [None if value is None else spelled(value) for value in column.to_pylist()]
     if types.is_nested(kind):
         return [text for chunk in column.chunks for text in _nested_texts(chunk)]
     if types.is_binary(kind) or types.is_large_binary(kind):
         return [None if value is None else value.hex() for value in column.to_pylist()]
-    if types.is_decimal(kind):
-        return [None if value is None else f"{value:f}" for value in column.to_pylist()]
     if types.is_date32(kind) or types.is_timestamp(kind):
         return _calendar_texts(column)
     found: list[str | None] = pc.cast(column, pyarrow.string()).to_pylist()

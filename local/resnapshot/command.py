@@ -161,7 +161,8 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str], say: 
     """Clear the path from the topics to the lake; tell whether a topic was recreated: the former's objects go aside."""
     pipeline = platform.pipeline
     platform.processes.cancelled.clear()
-    if _has_lost_changes(platform, wanted):
+    # Some tables' end couldn't remove the mark of all.
+    if not names and wanted.where is None and _has_lost_changes(platform, wanted):
         platform.unfinished_resnapshot.touch()
     problem = pipeline.former_topic_problem()
     if problem:

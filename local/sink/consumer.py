@@ -52,11 +52,6 @@ class Committed:
     offset: int
     landed: int = 0
 
-    @classmethod
-    def of(cls, offset: int, note: str | None) -> "Committed":
-        """Read a commit; the note of another program's commit is ignored."""
-        return cls(offset=offset, landed=int(note) if note and note.isascii() and note.isdigit() else 0)
-
 
 @dataclass(frozen=True, kw_only=True)
 class TopicState:
@@ -129,7 +124,9 @@ class GroupConsumer:
             [answer] = self._consumer.committed([TopicPartition(*partition)], timeout=REQUEST_TIMEOUT_S)
         if answer.error is not None:
             raise self._translated(answer.error)
-        return Committed.of(max(answer.offset, 0), answer.metadata)
+        # The note of another program's commit is ignored.
+        note = answer.metadata or ""
+        return Committed(offset=max(answer.offset, 0), landed=int(note) if note.isascii() and note.isdigit() else 0)
 
     def commit(self, partition: Partition, committed: Committed) -> None:
         """Commit synchronously, if the topic is still there: the broker refuses it while the group has members."""

@@ -230,7 +230,6 @@ class SinkTask:
     def _hold(self, batch: Batch, offset: int, reason: str) -> None:
         """Land what is before a record, and stop reading its partition."""
         partition = batch.partition
-        self._land(batch)
         self._drop(partition)
         self._held[partition] = Held(topic=partition.topic, partition=partition.number, offset=offset, reason=reason)
         LOG.error("%s; errors.tolerance is none, so nothing behind it is landed; all other partitions are", reason)
@@ -238,18 +237,18 @@ class SinkTask:
         self._read()
 
     def _drop(self, partition: Partition) -> None:
-        if (batch := self._batches.pop(partition, None)) is not None:
-            self._open_bytes -= batch.size_bytes
+        """Stop reading a partition; what has been read is landed first, because it may be nowhere else now."""
+        if partition in self._batches:
+            self._land(self._batches[partition])
+            del self._batches[partition]
         if self._held.pop(partition, None) is not None:
             self._tell(self._held.values())
 
     def _take_error(self, partition: Partition | None, error: KafkaError) -> None:
         if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE) and partition is not None:
             LOG.warning("%s: the log doesn't hold the next offset any more", partition)
-            # What has been read is nowhere else now; but nothing is committed to a recreated topic.
+            # Nothing is committed to a recreated topic.
             self._check_identities(self._retry(self._consumer.topics, [partition.topic]))
-            if partition in self._batches:
-                self._land(self._batches[partition])
             self._drop(partition)
             self._look_at = self._clock()
         elif error.fatal() or error.code() in DENIED:

@@ -122,8 +122,7 @@ class Collector:
             yield set_aside(name, why)
         if lost := answering.ask(pipeline.lost_changes, "postgres", "kafka", "connect", "s3"):
             yield of_line("the source", "doesn't deliver all changes", lost)
-        elif platform.unfinished_resnapshot.exists():
-            unfinished = "a resnapshot of all rows hasn't ended: run `./lake resnapshot`"
+        elif unfinished := platform.unfinished_problem:
             yield of_line("the lake", "may lack changes", unfinished)
         if "connect" in answering:
             # While Kafka hangs, a worker's answer may take a minute.

@@ -6,6 +6,7 @@ Aiven's JDBC source 6, which Confluent's shares. docs/decisions/0096 explains th
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
@@ -51,11 +52,8 @@ def jdbc_source(settings: JdbcSourceSettings) -> dict[str, str]:
 
 def alike(tables: Iterable[PolledTable]) -> list[tuple[PolledTable, ...]]:
     """Group the tables so that one connector can poll each group."""
-
-    def alike_by(table: PolledTable) -> tuple[str, str, str]:
-        return table.schema, table.key, table.stamp
-
-    return [tuple(group) for _, group in groupby(sorted(tables, key=alike_by), alike_by)]
+    by = attrgetter("schema", "key", "stamp")
+    return [tuple(group) for _, group in groupby(sorted(tables, key=by), by)]
 
 
 def _rows(settings: JdbcSourceSettings) -> dict[str, str]:
@@ -120,8 +118,10 @@ def whole_tables(polling: Polling, tables: Sequence[PolledTable]) -> Connectors:
     A connector has one key's and one stamp's name for all its tables: tables with others get their own source.
     """
     groups = alike(tables)
-    by = [f"{group[0].schema}-{group[0].key}" for group in groups]
-    names = [f"{name}-{group[0].stamp}" if by.count(name) > 1 else name for name, group in zip(by, groups, strict=True)]
+    # The stamp listed first keeps the plain name, and so its offsets, when a table with another stamp is added.
+    first = {f"{table.schema}-{table.key}": table.stamp for table in reversed(tables)}
+    by = [(f"{group[0].schema}-{group[0].key}", group[0].stamp) for group in groups]
+    names = [name if first[name] == stamp else f"{name}-{stamp}" for name, stamp in by]
     sources = [_source(polling, name, group, polling.topic_prefix) for name, group in zip(names, groups, strict=True)]
     sink = _sink(polling, "tables", [topic for source in sources for topic in source.topics])
     return {source.name: jdbc_source(source) for source in sources} | {sink.name: sink_connector(sink)}

@@ -81,7 +81,9 @@ class QueriedRows(Orderer):
         if not batch.relation.is_unique:
             self._refuse_doubles(events, batch)
         compared = self._compared(events, batch, fitting)
-        gone = self._gone(batch, compared, all_fit=not summary.bad) if batch.complete else None
+        # A row without a key is counted, but may be in no part.
+        all_fit = not summary.bad and summary.events >= batch.count
+        gone = self._gone(batch, compared, all_fit=all_fit) if batch.complete else None
         result = compared.events
         if gone is not None and gone.count:
             self._refuse_too_many(gone, batch)

@@ -153,8 +153,8 @@ class JsonKafka:
                 f"{keys.KAFKA_NATIVE_RESET}=earliest reads it all"
             )
         first = self._ends.setdefault(self._place, dict(end))
-        # A partition that wasn't there then starts at its beginning.
-        return {partition: first.get(partition, earliest[partition]) for partition in end}
+        # A partition that wasn't there then, or was made again, starts at its beginning.
+        return {p: first[p] if p in first and first[p] <= end[p] else earliest[p] for p in end}
 
     def _notice_missing(self) -> None:
         missing = f"{keys.KAFKA_TOPIC}={self._settings.topic}: no such topic on {self._settings.servers}"

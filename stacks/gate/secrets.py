@@ -23,7 +23,9 @@ def no_secret_values(subject: Subject) -> Iterator[str]:
         yield "nothing makes its value: let Secrets Manager generate it"
     if subject.type == "AWS::SSM::Parameter" and is_secret(plain_text(subject.get("Name")).rpartition("/")[2]):
         yield "a parameter isn't encrypted: keep this value in a secret"
-    for name in _assigned(subject):
+    # A value as it stands, not one of a command.
+    script = decoded(subject.get("UserData")) if subject.type == "AWS::EC2::Instance" else None
+    for name in re.findall(r"(\w+)=[\"']?[^\s\"'$`(){}\x00]+", script or ""):
         if may_be_a_secret(name, ""):
             yield f"the machine's script has {name}'s value: read it from a secret there"
     for path, text in strings(request_of(subject.resource) or {}):
@@ -37,12 +39,6 @@ def checksums_present(subject: Subject) -> Iterator[str]:
     for release in (request_of(subject.resource) or {}).get("releases", []):
         if not SHA256.fullmatch(release.get("sha256", "")):
             yield f"{release.get('file')} has no SHA-256: `./lake dev lock plugins` adds it; nothing deploys without"
-
-
-def _assigned(subject: Subject) -> Iterator[str]:
-    """Yield the names to which a machine's script assigns a value as it stands, not one of a command."""
-    script = decoded(subject.get("UserData")) if subject.type == "AWS::EC2::Instance" else None
-    yield from re.findall(r"(\w+)=[\"']?[^\s\"'$`(){}\x00]+", script or "")
 
 
 def may_be_a_secret(key: str, text: str) -> bool:

@@ -54,7 +54,7 @@ def settle(event: Event) -> Progress:
         job.enter()
     found = [(job, *job.mine_and_others()) for job in jobs]
     # What was found may be a later request's by now.
-    with journal.acting(event):
+    with journal.acting(event, seconds=journal.RUN_SECONDS):
         waiting = _together([*(job.stopped(others) for job, _, others in found), _elsewhere_stopped(event, jobs)])
     if waiting:
         return waiting
@@ -136,8 +136,7 @@ class Job:
     def stopped(self, active: list[Step]) -> Waiting | None:
         """Ask active steps to stop; cancel those that were asked before and still run. None if none is left."""
         for step in active:
-            told_at = self._told_to_stop(step)
-            if told_at is None:
+            if (told_at := self._told_to_stop(step)) is None:
                 self._s3.put_object(Bucket=self._bucket, Key=self._stop_key(step["Name"]))
             age = 0 if told_at is None else framework.now() - told_at
             # A step that hasn't started has no job to check the stop file.
@@ -199,7 +198,7 @@ def _inherited(event: Event, job: Job) -> Waiting | None:
 
 def _added(event: Event, *missing: Job) -> Waiting:
     """Add this request's steps, unless a later request has come."""
-    with journal.acting(event):
+    with journal.acting(event, seconds=journal.RUN_SECONDS):
         return Waiting(f"step {', '.join([job.add() for job in missing])} to run")
 
 

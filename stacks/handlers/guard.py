@@ -2,8 +2,8 @@
 
 Request: `name` of the environment; `refused`, why its templates must not be deployed, known at synthesis; `paused`,
 whether they leave something out; `resumes`, whether a pause may end; `databaseStack`, and the `origin` of its cluster,
-in CloudFormation's names. The origin is compared with the deployed template's, a pause with the request before; so
-CloudFormation can roll back what was refused.
+in CloudFormation's names. The origin is compared with the deployed template's; the physical id tells a pause, and an
+update that fails keeps it. So CloudFormation can roll back what was refused.
 """
 
 import json
@@ -16,6 +16,7 @@ from contract import origin
 from stacks.handlers import framework
 from stacks.handlers.framework import Done, Event, Handler, ResourceError, error_code
 
+_PAUSED = "paused"
 _KINDS = {"name": str, "refused": list, "paused": bool, "resumes": bool, "databaseStack": str, "origin": dict}
 
 
@@ -24,17 +25,14 @@ def start(event: Event) -> str:
     wanted = framework.request(event, required=_KINDS)
     if reasons := [*_reasons(event, wanted)]:
         raise ResourceError("; ".join(reasons))
-    return f"{wanted['name']}/guard"
+    return f"{wanted['name']}/{_PAUSED if wanted['paused'] else 'guard'}"
 
 
 def _reasons(event: Event, wanted: Mapping[str, Any]) -> Iterator[str]:
     yield from wanted["refused"]
-    before = framework.old_request(event, required=_KINDS)
     deployed = origin.cluster(_template(wanted["databaseStack"]))
-    # A request that was refused has paused nothing: this one rolls it back.
-    if before and (before["refused"] or (deployed and origin.refusal(deployed, before["origin"]))):
-        before = None
-    if before and before["paused"] and not wanted["paused"] and not wanted["resumes"]:
+    is_paused = event.get("PhysicalResourceId", "").endswith(f"/{_PAUSED}")
+    if is_paused and not wanted["paused"] and not wanted["resumes"]:
         yield f"{wanted['name']} is paused: `./lake aws resume -e {wanted['name']}` ends that (docs/aws/pause.md)"
     if deployed and (reason := origin.refusal(deployed, wanted["origin"])):
         yield reason

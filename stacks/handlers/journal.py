@@ -30,6 +30,8 @@ from stacks.handlers.framework import Event, Handler, ResourceError, error_code
 VARIABLE = "JOURNAL"
 # No request lives longer: CDK's waiter ends after 58 minutes.
 REMEMBERED_SECONDS = 2 * 3_600
+# As long as a function may run: stacks/provider.py.
+RUN_SECONDS = 300.0
 # MSK Connect's lists may not show resources newer than this. AWS gives no figure; a guess on the safe side.
 LAG_SECONDS = 300
 ARN = "arn"

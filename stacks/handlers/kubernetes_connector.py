@@ -116,7 +116,7 @@ class Connector(Resource):
             return waiting
         if not workers.complete:
             return Waiting(f"{self.name}: {workers.state}")
-        with journal.acting(self.event):
+        with journal.acting(self.event, seconds=journal.RUN_SECONDS):
             left = delete_all(self._api, no_longer(self.event, self._objects))
         if left:
             return Waiting(f"{self.name}: {', '.join(left)} to be gone")
@@ -137,7 +137,7 @@ class Connector(Resource):
                 if not late:
                     raise
             journal.record(self.event, **{_APPLIED: True})
-        with journal.acting(self.event):
+        with journal.acting(self.event, seconds=journal.RUN_SECONDS):
             left = delete_all(self._api, [*no_longer(self.event, self._objects), *self._objects])
         if left or workers.pods:
             return Waiting(f"{self.name}: {', '.join(left) or 'its workers'} to be gone")
@@ -154,7 +154,7 @@ class Connector(Resource):
         if self.event["RequestType"] == "Create" and FORMER_OWNER in found.tags:
             annotations[FORMER_OWNER] = found.tags[FORMER_OWNER]
         self._check_offsets(server, found.shown)
-        with journal.acting(self.event) as facts:
+        with journal.acting(self.event, seconds=journal.RUN_SECONDS) as facts:
             for each in self._objects:
                 metadata = {**each["metadata"], "annotations": annotations}
                 self._api.apply({**each, "metadata": metadata})

@@ -38,7 +38,7 @@ def _changed(event: Event, wanted: dict[str, Any], *, apply: Objects, delete: Ob
         return Waiting("what an earlier request has begun with the objects")
     api = Kubernetes(Cluster.of_request(wanted["cluster"]))
     try:
-        with journal.acting(event):
+        with journal.acting(event, seconds=journal.RUN_SECONDS):
             for each in apply:
                 api.apply(each)
             left = delete_all(api, delete)

@@ -98,7 +98,7 @@ def settle(event: Event) -> Progress:
     wanted = _request(event)
     try:
         if "readerSecretArn" in wanted:
-            _let_read(wanted)
+            _let_read(event, wanted)
             return Done()
         loaded = _load(wanted) if "sampleData" in wanted else None
         if loaded is None:
@@ -111,7 +111,9 @@ def settle(event: Event) -> Progress:
     except LaterError as error:
         return Waiting(str(error), progressed=isinstance(error, UnfinishedError))
     except LoadError as error:
-        raise ResourceError(f"{_where(wanted)}{error}") from error
+        place = wanted["host"] if "record" in wanted else f"database {wanted['database']}"
+        where = "" if "sampleData" in wanted else f"pipeline {wanted['pipeline']}, {place}: "
+        raise ResourceError(f"{where}{error}") from error
     generation = str(event["PhysicalResourceId"].rpartition("/")[2])
     # If the database was prepared before but had no owner since, its changes may not have been captured.
     _enter(event, wanted, generation, found_prepared=found_prepared)
@@ -221,7 +223,7 @@ def _was_read(wanted: Mapping[str, Any]) -> bool:
             raise LoadError(f"cannot read the heartbeat: {explain(error)}") from error
 
 
-def _let_read(wanted: Mapping[str, Any]) -> None:
+def _let_read(event: Event, wanted: Mapping[str, Any]) -> None:
     """Grant reading with the owner's secret, if any, then check the rights, also on a standby. Raises LoadError."""
     objects = ReadObjects(
         role=wanted["role"],
@@ -233,7 +235,7 @@ def _let_read(wanted: Mapping[str, Any]) -> None:
         _check_user(wanted, reader, "job reads")
         if secret := wanted["ownerSecret"]:
             with _login(wanted, secret) as owner:
-                grant_reader(owner, objects, password=str(reader["password"]))
+                grant_reader(owner, objects, password=str(reader["password"]), check=lambda: journal.check(event))
         with contextlib.closing(connect(reader)) as connection, connection.cursor() as cursor:
             try:
                 cursor.execute("SET search_path = pg_catalog")
@@ -318,13 +320,6 @@ def _enter(event: Event, wanted: Mapping[str, Any], generation: str, *, found_pr
         old = json.loads(event.get("OldResourceProperties", event["ResourceProperties"])["Request"])
         begins = old.get("clusterIdentifier") != wanted.get("clusterIdentifier") and not found.has(owner)
     found.claim(owner, generation, missed=found_prepared and begins)
-
-
-def _where(wanted: Mapping[str, Any]) -> str:
-    if "sampleData" in wanted:
-        return ""
-    place = wanted["host"] if "record" in wanted else f"database {wanted['database']}"
-    return f"pipeline {wanted['pipeline']}, {place}: "
 
 
 def _record(wanted: Mapping[str, Any]) -> Record | None:

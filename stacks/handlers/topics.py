@@ -23,8 +23,6 @@ _REQUEST = {"bootstrapServers": str, "topics": list, "group": str, "groupTopic":
 # Within one call: a topic gets its leaders a second or two after its creation.
 TRIES = 3
 PAUSE_S = 2.0
-# As long as the function may run: stacks/provider.py.
-CALL_S = 300.0
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
 
@@ -48,7 +46,7 @@ def settle(event: Event) -> Progress:
         if attempt:
             framework.sleep(PAUSE_S)
         try:
-            with journal.acting(event, seconds=CALL_S):
+            with journal.acting(event, seconds=journal.RUN_SECONDS):
                 apply_plan(admin, _planned(wanted), say=_log.info)
                 for topic in (wanted["groupTopic"], *wanted.get("groupTopics", [])):
                     set_first_offsets(settings, group=wanted["group"], topic=topic, say=_log.info)

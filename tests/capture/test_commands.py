@@ -249,11 +249,18 @@ def test_a_file_that_isnt_written_as_ours_is_changed_by_its_user(changed: Folder
     assert changed.text() == edited
 
 
-def test_a_type_that_is_another_now_is_said_and_not_changed(changed: Folder) -> None:
+@pytest.mark.parametrize(
+    ("kind", "line"),
+    [
+        ("INT USING 1", 'identity_full.avsc says ["null", "string"] of note, the database ["null", "int"]'),
+        ("BIT VARYING USING B'1'", "identity_full.avsc has note, the database hasn't"),
+    ],
+)
+def test_a_type_that_is_another_now_is_said_and_not_changed(changed: Folder, kind: str, line: str) -> None:
     changed.run("describe", tables="identity_full")
-    execute(changed.database, "ALTER TABLE identity_full ALTER note TYPE INT USING 1")
+    execute(changed.database, f"ALTER TABLE identity_full ALTER note TYPE {kind}")
     said = changed.run("describe", "--update", tables="identity_full").stdout
-    assert 'identity_full.avsc says ["null", "string"] of note, the database ["null", "int"]' in said
+    assert line in said
     assert changed.fields("identity_full")["note"]["type"] == ["null", "string"]
 
 

@@ -118,7 +118,7 @@ def test_a_service_that_dies_and_comes_back_is_told(platform: Platform, viewer: 
     log = page.get_by_role("group", name="end of sink's log")
     expect(log).to_be_hidden()
     kill(platform, "sink")
-    expect(state.locator("strong")).to_have_text("failing", timeout=TOLD_S * 1000)
+    expect(state.locator("strong")).to_have_text("failing", timeout=TOLD_S * 1000 * crowd())
     expect(state).to_contain_text("sink is dead")
     expect(page.get_by_role("region", name=drawn.PROBLEMS)).to_contain_text("sink is dead")
     expect(page.get_by_role("region", name=drawn.STAGES).locator("li.failing")).to_contain_text("landing")

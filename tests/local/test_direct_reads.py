@@ -155,13 +155,23 @@ def test_a_job_that_has_yet_to_load_tables_goes_on_where_all_of_it_isnt_repaired
     robbed.processes.stop.assert_not_called()
 
 
-@pytest.mark.parametrize("ends", [True, False, PlatformError("a column can't be read")])
-def test_a_repair_leaves_a_mark_until_both_sides_are_equal(
-    robbed: MagicMock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: bool | PlatformError
+@pytest.mark.parametrize(
+    ("names", "ends", "left"),
+    [((), True, False), ((), False, True), ((), PlatformError("a column can't be read"), True), (("t",), False, False)],
+)
+def test_a_repair_of_all_leaves_a_mark_until_both_sides_are_equal(
+    robbed: MagicMock,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    names: tuple[str, ...],
+    ends: bool | PlatformError,
+    left: bool,
 ) -> None:
+    for table in robbed.services.tables:
+        table.is_loaded_first = not names
     robbed.unfinished_resnapshot = tmp_path / "unfinished"
     robbed.pipeline.lost_changes.return_value = WAY_OUT
     monkeypatch.setattr(command, "reconcile_tables", Mock(side_effect=[ends]))
     with suppress(PlatformError):
-        command.resnapshot_tables(robbed, (), Wanted())
-    assert robbed.unfinished_resnapshot.exists() is (ends is not True)
+        command.resnapshot_tables(robbed, names, Wanted())
+    assert robbed.unfinished_resnapshot.exists() is left

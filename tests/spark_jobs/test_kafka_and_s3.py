@@ -158,7 +158,7 @@ def test_a_topic_read_from_its_end_on_loses_nothing_that_comes_after() -> None:
     )
 
 
-@pytest.mark.parametrize(("first", "start"), [({0: 5}, 5), ({}, 0)])
+@pytest.mark.parametrize(("first", "start"), [({0: 5}, 5), ({}, 0), ({0: 9}, 0)])
 def test_a_topics_first_end_outlives_an_attempt(first: dict[int, int], start: int) -> None:
     ends: Any = {}
     for end in (first, {0: 7}):

@@ -61,7 +61,7 @@ _UNCHANGED = """BEGIN IF ({files}) IS DISTINCT FROM {before} THEN
 _SHOWN = f"""SELECT set_config('row_security', CASE WHEN ({SHOWS_ALL_ROWS}) THEN 'on' ELSE 'off' END, TRUE)"""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class _Holder:
     """A relation that holds rows, a table or a partition; `size` in bytes, `rows` estimated."""
 
@@ -258,9 +258,7 @@ class FirstLoad:
         return round(float(density or 0) * size / 8192)
 
     def _holders(self) -> list[_Holder]:
-        names = ("schema", "name", "size", "rows", "readable")
-        found = json.loads(self._asked(_HOLDERS.format(**self._names)) or "null")
-        return [_Holder(**dict(zip(names, one, strict=True))) for one in found or ()]
+        return [_Holder(*one) for one in json.loads(self._asked(_HOLDERS.format(**self._names)) or "[]")]
 
     def _asked(self, query: str) -> str | None:
         look = self._database.look()

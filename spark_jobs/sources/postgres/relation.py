@@ -93,6 +93,10 @@ class Relation:
         shares = [str(share) for share, place in places.items() if before[place] != now[place]]
         return f"{self._share()} IN ({', '.join(shares)})" if shares else "false"
 
+    @property
+    def has_key(self) -> str:
+        return " AND ".join(f"{_of(column)} IS NOT NULL" for column in self.key)
+
     def parts(self, look: Look, condition: str, after: Key | None, *, most: int) -> tuple[int, list[Key]]:
         """Divide the next `most` rows behind a key among readers.
 
@@ -101,14 +105,13 @@ class Relation:
         """
         step = max(-(-most // self.settings.readers), 1)
         order = ", ".join(map(_of, self.key))
-        there = " AND ".join(f"{_of(column)} IS NOT NULL" for column in self.key)
         names = [f"k{place}" for place in range(len(self.key))]
         given = ", ".join(f"{_of(column)} AS {name}" for column, name in zip(self.key, names, strict=True))
         text = look.text(
             f"SELECT json_build_array(count(*), json_agg(json_build_array({', '.join(f'concat({n})' for n in names)})"
             f" ORDER BY n) FILTER (WHERE n % {step} = 0 OR n = {most}))::text"
             f" FROM (SELECT row_number() OVER (ORDER BY {order}) AS n, {given} FROM {self.source}"
-            f" WHERE {condition} AND {self.between(after, None)} AND {there} ORDER BY {order} LIMIT {most}) AS q"
+            f" WHERE {condition} AND {self.between(after, None)} AND {self.has_key} ORDER BY {order} LIMIT {most}) AS q"
         )
         count, bounds = json.loads(str(text))
         return int(count), [tuple(bound) for bound in bounds or ()]

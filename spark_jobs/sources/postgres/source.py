@@ -174,6 +174,9 @@ class Jdbc:
         if detection.goes_on(progress, control, self._detection):
             return self._next_part(replace(at, progress=detection.of_further_part(look, relation, progress)))
         reason = self._suspicion or detection.why_all_rows(progress.mark, control, self._detection)
+        if progress.whole:
+            # Parts of it may have had other columns, whatever the mark before them says.
+            reason = reason or "a look at all rows, in parts, can't go on"
         if reason is None:
             return self._by_sweep(at)
         self.log(f"{self.settings.name}: all rows are read: {reason}")
@@ -215,7 +218,8 @@ class Jdbc:
         count, bounds = relation.parts(look, condition, after, most=most)
         if count < most:
             parts = relation.divided(after, *bounds, None)
-            rows = relation.counted(look, ALL)[0]
+            rows, keyed = relation.counted(look, relation.has_key)
+            self._lake_rows = self._lake_rows if keyed == rows else None
             following = self._completed(progress, rows)
             self._cleared = following.to_text() if progress.whole else None
         else:

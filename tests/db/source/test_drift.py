@@ -179,13 +179,14 @@ def test_a_change_of_the_role_in_another_database_is_waited_for(
         cursor.execute("SELECT 1")
 
 
-def test_a_query_gives_the_right_to_the_columns_that_it_names(server: ConnectionParameters) -> None:
+@pytest.mark.parametrize("what", ["name", "to_jsonb(p) AS person"], ids=["columns", "a whole row"])
+def test_a_query_gives_the_right_to_what_it_names(server: ConnectionParameters, what: str) -> None:
     execute(server, "CREATE TABLE people (id INT PRIMARY KEY, name TEXT, mail TEXT)")
-    queries = {"names": "SELECT name FROM public.people"}
-    grant_reader(server, ReadObjects(role=ROLE, tables=(), queries=queries), password=PASSWORD)
+    query = f"SELECT {what} FROM public.people AS p WHERE p.id > 0"
+    grant_reader(server, ReadObjects(role=ROLE, tables=(), queries={"names": query}), password=PASSWORD)
     with connector(server) as cursor:
-        cursor.execute("SELECT name FROM people")
-        with pytest.raises(InsufficientPrivilege):
+        cursor.execute(query)
+        with pytest.raises(InsufficientPrivilege) if what == "name" else contextlib.nullcontext():
             cursor.execute("SELECT mail FROM people")
 
 

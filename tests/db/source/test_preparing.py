@@ -12,8 +12,10 @@ from psycopg2.errors import InsufficientPrivilege
 from psycopg2.extensions import cursor as Cursor
 
 from contract.source import heartbeat_statement
+from db import connecting
 from db.connecting import LaterError, LoadError
 from db.source import plan as source_preparing
+from db.source import rights
 from db.source.objects import SourceObjects, WantedTable
 from db.source.plan import UnpreparableError, prepare
 from db.source.signals import check_readable
@@ -293,6 +295,14 @@ def test_a_table_in_use_is_not_waited_for_long(shop: ConnectionParameters, monke
         with pytest.raises(LaterError, match="a table is in use") as raised:
             prepare(shop, WANTED)
     assert "ALTER TABLE public.no_key REPLICA IDENTITY FULL; nothing was changed" in str(raised.value)
+
+
+def test_another_preparation_is_waited_for(shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connecting, "LOCK_TIMEOUT_S", 0.1)
+    with contextlib.closing(psycopg2.connect(**shop)) as other, other.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", (rights.PREPARE_LOCK,))
+        with pytest.raises(LaterError, match="another preparation"):
+            prepare(shop, WANTED)
 
 
 def test_a_password_is_never_sent_in_clear(shop: ConnectionParameters) -> None:

@@ -13,6 +13,7 @@ import pytest
 from local.errors import CancelledError, PlatformError
 from local.services import processes as module
 from local.services.processes import Command, Processes, StopRules
+from tests.waiting import PATIENCE_S
 
 SLEEP = "import time; print('ready', flush=True); time.sleep(60)"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEP
@@ -31,7 +32,9 @@ def processes(tmp_path: Path) -> Iterator[Processes]:
 def start(processes: Processes, program: str, name: str = "kafka", lines: int = 1) -> psutil.Process:
     """Start a Python program and wait until it has written this many lines."""
     processes.start(name, Command(argv=[sys.executable, "-c", program], folder=processes.folder))
-    processes.wait_until(name, lambda: processes.log_file(name).read_text().count("ready") >= lines, timeout_s=10)
+    processes.wait_until(
+        name, lambda: processes.log_file(name).read_text().count("ready") >= lines, timeout_s=PATIENCE_S
+    )
     main = processes.main(name)
     assert main is not None
     return main
@@ -167,7 +170,7 @@ def test_an_early_death_shows_the_end_of_the_log(processes: Processes) -> None:
     program = "raise SystemExit('first\\nno data folder\\n\\tat java.lang.Thread.run(Thread.java)')"
     processes.start("kafka", Command(argv=[sys.executable, "-c", program], folder=processes.folder))
     with pytest.raises(PlatformError) as error:
-        processes.wait_until("kafka", lambda: False, timeout_s=10)
+        processes.wait_until("kafka", lambda: False, timeout_s=PATIENCE_S)
     line, *log = str(error.value).splitlines()
     assert line == f"kafka has ended; the end of {processes.log_file('kafka')}:"
     assert log == ["    first", "    no data folder"]
@@ -179,7 +182,7 @@ def test_what_never_gets_ready_and_a_cancelled_start_are_given_up(processes: Pro
         processes.wait_until("kafka", lambda: False, timeout_s=0.1)
     processes.cancelled.set()
     with pytest.raises(CancelledError):
-        processes.wait_until("kafka", lambda: False, timeout_s=10)
+        processes.wait_until("kafka", lambda: False, timeout_s=PATIENCE_S)
     with pytest.raises(CancelledError):
         processes.start("moto", Command(argv=["true"], folder=processes.folder))
 

@@ -23,7 +23,7 @@ from local.comparison import reconcile as command
 from local.errors import CancelledError, LockedError, PlatformError
 from local.files import create_password
 from local.look.lake import LakeError
-from local.platform.command import find_platform, left_behind
+from local.platform.command import endpoint_lines, find_platform, left_behind
 from local.platform.platform import Platform
 from local.platform.record import PORTS, Lock, PlatformOptions, Record, RecordFile, password_files, passwords
 from local.platform.startup import SUPERVISOR, Startup, Step, StepState, silent, uninterrupted
@@ -35,6 +35,16 @@ from local.state.collect import Collector, PipelineState
 from local.state.services import SETS_PASSWORD
 from local.state.word import State
 from tests.waiting import PATIENCE_S
+
+
+def test_up_tells_of_a_repair_that_hasnt_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("local.platform.command._source", lambda _platform: "")
+    platform = Platform(tmp_path, PlatformOptions(pipeline="pagila"))
+    platform.record.write(platform.options, {name: 20_000 + n for n, name in enumerate(PORTS)}, frozenset())
+    said = list(endpoint_lines(platform))
+    platform.unfinished_resnapshot.touch()
+    [line] = [line for line in endpoint_lines(platform) if line not in said]
+    assert line.endswith("run `./lake resnapshot -p pagila`")
 
 
 def test_a_step_runs_after_those_that_it_needs_and_alongside_the_others() -> None:

@@ -13,6 +13,7 @@ from contract.table_states import FAILING, LOADING
 from db.connecting import LoadError
 from local.errors import FailingTablesError, PlatformError
 from local.look.lake import Lake, LakeError
+from local.platform import supervisor
 from local.platform.arriving import ENOUGH_S, PATIENCE_S, Arriving
 from local.platform.connectors import Connectors, SetAside
 from local.platform.job import TableState
@@ -249,4 +250,10 @@ def test_an_edit_that_no_up_has_brought_keeps_nothing_from_being_restarted(
     platform = Platform(tmp_path, PlatformOptions(pipeline="pagila"), applied)
     platform.record.write(platform.options, {name: 20_000 + n for n, name in enumerate(PORTS)}, frozenset({"job"}))
     assert platform.lost_passwords()
+    begun = Mock()
+    monkeypatch.setattr(supervisor, "load_pipeline", Mock(side_effect=SettingsFileError("half an edit")))
+    monkeypatch.setattr(supervisor, "Supervisor", begun)
+    monkeypatch.setattr("signal.signal", Mock())
+    supervisor.supervise(tmp_path, lenses=None, job=True)
+    begun.return_value.run.assert_called_once()
     assert platform.services.pipeline == applied

@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError, KafkaException
 from local.sink.consumer import Committed, GroupConsumer
 from local.sink.settings import Partition, SinkError, UnavailableError
 from local.sink.task import SinkTask
-from tests.local.sink.fakes import TOPIC, FakeTopic, World, events, lines, lines_by_folder, task_settings
+from tests.local.sink.fakes import TOPIC, FakeConsumer, FakeTopic, World, events, lines, lines_by_folder, task_settings
 
 
 def test_records_are_landed_in_order_and_committed_behind() -> None:
@@ -307,6 +307,18 @@ def test_what_was_read_before_kafka_deleted_it_is_landed() -> None:
 
     world.run(when_idle=go_on)
     assert (world.gaps(), world.landed()) == ([(2, 4)], [lines(5)[n] for n in (0, 1, 4)])
+
+
+def test_what_was_read_of_a_topic_that_is_gone_is_landed(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(events(2), flush_interval_seconds=30)
+
+    def topic_goes(task: SinkTask) -> None:
+        monkeypatch.setattr(FakeConsumer, "topics", lambda *_: {})
+        if world.clock.now > 5:
+            task.stop()
+
+    world.run(when_idle=topic_goes)
+    assert world.landed() == lines(2)
 
 
 def test_a_commit_to_a_topic_that_is_gone_is_not_tried_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,6 +145,7 @@ def test_what_is_shared_reaches_every_source() -> None:
 
 def test_tables_of_one_key_and_two_stamps_are_all_polled() -> None:
     pairs = whole_tables(POLLING, [ADDRESS, replace(STORE, stamp="changed")])
+    assert whole_tables(POLLING, [ADDRESS]).keys() < pairs.keys(), "a connector's offsets go by its name"
     assert sorted(config["table.whitelist"] for config in pairs.values() if "mode" in config) == [
         "address",
         "store_address",

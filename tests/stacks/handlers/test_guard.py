@@ -87,7 +87,16 @@ def test_a_change_is_refused_with_each_reason_and_rolled_back(
         guarded.update(WANTED | change)
     else:
         assert reason in failing(guarded.update, WANTED | change)
-    assert (guarded.physical_id, guarded.deleted) == ("prod/guard", [])
+    is_paused = "paused" in (change if reason is None else before)
+    assert guarded.physical_id == f"prod/{'paused' if is_paused else 'guard'}"
+
+
+def test_a_pause_that_fails_for_another_reason_is_rolled_back(cloudformation: Stubber, guarded: Stack) -> None:
+    answers(cloudformation, None)
+    guarded.create()
+    cloudformation.add_client_error("get_template", "AccessDenied", "not authorized", 403)
+    answers(cloudformation, FIRST)
+    assert "AccessDenied" in failing(guarded.update, WANTED | PAUSED)
 
 
 @pytest.mark.parametrize("cluster", [None, {}, FIRST])

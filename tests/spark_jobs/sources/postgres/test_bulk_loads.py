@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.sources.postgres import source
 from spark_jobs.table.hudi_table import HudiTable
 from tests.spark_jobs.sources.postgres.conftest import Queried
 
@@ -62,6 +63,22 @@ def test_parts_of_a_first_load_are_inserted_in_bulk_where_that_does_and_found_by
         "DELETE FROM address WHERE address_id % 50 = 3",
     )
     assert {*operations[len(expected) :]} == {"upsert"}
+
+
+def test_a_delete_alongside_a_row_without_a_key_arrives(queried: Queried, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "_FOR_ONE", 1000)
+    columns = "nullif(address_id, 0) AS address_id, address, district, last_update"
+    queried.execute(MANY, f"CREATE VIEW keyed AS SELECT {columns} FROM address")
+    queried.table_name = "public.keyed"
+    job = queried.job()
+    queried.run(job)
+    queried.execute(
+        "BEGIN; UPDATE address SET address = address || '!'; DELETE FROM address WHERE address_id = 5;"
+        " INSERT INTO address VALUES (0, 'no key'); COMMIT"
+    )
+    queried.run(job)
+    job.close()
+    assert {*queried.source()} - {None} == {*queried.lake()}
 
 
 def test_rows_that_are_there_are_compared_when_a_load_begins_again(queried: Queried, operations: list[str]) -> None:

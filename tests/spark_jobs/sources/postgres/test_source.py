@@ -68,6 +68,16 @@ def test_every_kind_of_change_arrives(queried: Queried, monkeypatch: pytest.Monk
     queried.equal_after()
 
 
+def test_a_rename_that_is_undone_amid_a_look_in_parts_leaves_no_nulls(queried: Queried) -> None:
+    queried.run()
+    queried.arguments = ("--source-limit", "300")
+    queried.execute("ALTER TABLE address RENAME district TO area")
+    job = queried.job()
+    job.run_batch()
+    job.close()
+    queried.equal_after("ALTER TABLE address RENAME area TO district")
+
+
 def test_a_first_load_goes_on_where_it_was_and_brings_what_changed_meanwhile(queried: Queried) -> None:
     queried.execute("DELETE FROM address WHERE address_id = 1")
     queried.arguments = ("--source-limit", "300")

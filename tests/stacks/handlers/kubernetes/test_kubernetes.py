@@ -162,8 +162,9 @@ def test_an_access_entry_that_spreads_is_waited_for_and_then_no_more_and_a_malfo
         refused(event, forbidden)
 
 
+@pytest.mark.parametrize("late_s", [0, 130])
 def test_a_rollback_waits_for_what_an_update_takes_away(
-    eks: FakeCluster, world: World, monkeypatch: pytest.MonkeyPatch
+    eks: FakeCluster, world: World, monkeypatch: pytest.MonkeyPatch, late_s: int
 ) -> None:
     shared = Stack(world, kubernetes_objects, "Shared")
     shared.create(request(shared_objects()))
@@ -171,6 +172,7 @@ def test_a_rollback_waits_for_what_an_update_takes_away(
 
     def slow(api: Any, objects: Any) -> list[str]:
         if objects and not rollbacks:
+            world.clock.seconds += late_s
             rollbacks.append(shared.begin_rollback(before))
             rollbacks[0].poll()
         return delete_all(api, objects)

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from db.source.reading import grant_reader
 from local.services.postgres import ConnectionParameters
 from settings.pipeline import Pipeline
 from spark_jobs.sources.postgres.relation import written_since
 from stacks.handlers import preparation
 from stacks.preparation_requests import table_request
 from tests.conftest import ask, execute
-from tests.stacks.handlers.cloudformation import Stack, World, failing
+from tests.stacks.handlers.cloudformation import DeploymentError, Stack, Waiter, World, failing
 from tests.stacks.handlers.preparation.cluster import others_secrets, others_server, server_request
 from tests.tls import Authority
 
@@ -71,6 +72,25 @@ def readable(database: ConnectionParameters) -> set[str]:
         f"AND c.relkind IN ('r', 'v') AND has_column_privilege('{ROLE}', c.oid, a.attnum, 'SELECT')",
     )
     return set(found or [])
+
+
+def test_a_call_that_is_under_way_takes_no_right_away_after_its_rollback(
+    database: ConnectionParameters, source: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    city = {**table_request(ADDRESS), "name": "city", "leaveOut": []}
+    source.create(source.but(tables=[city]))
+    before, rollbacks = source.properties, list[Waiter]()
+
+    def slow(*args: Any, **more: Any) -> Any:
+        if not rollbacks:
+            rollbacks.append(source.begin_rollback(before))
+            rollbacks[0].poll()
+        return grant_reader(*args, **more)
+
+    monkeypatch.setattr(preparation, "grant_reader", slow)
+    with pytest.raises(DeploymentError, match="a later request has taken over"):
+        source.begin_update(source.but(tables=[{**city, "leaveOut": ["mayor"]}])).poll()
+    assert "city.mayor" in readable(database)
 
 
 def test_the_role_reads_the_tables_and_of_others_what_the_queries_name(
