@@ -65,11 +65,6 @@ class Entry:
         """Columns that may be hashed but are shorter than SHA-256 in hexadecimal: Debezium cuts the hash."""
         return tuple(name for name in self.may_hash if _length(self.table.column(name)) < SHA256_DIGITS)
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The captured columns."""
-        return tuple(column for column in self.table.columns if column.name not in self.leave_out)
-
 
 def propose(table: Table, lake_table: str, *, queried: bool = False) -> Entry:
     """Propose how to capture a table: from the log, or by queries, as for a view."""

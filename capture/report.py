@@ -19,12 +19,9 @@ def database_lines(database: Database, *, queried: bool = False) -> Iterator[str
     """Report which server answered, and its problems."""
     server = database.server
     kind = "RDS or Aurora" if server.hosted else "PostgreSQL"
-    yield f"{server.database}: {kind} {_version(server.version)}, seen as {server.role}"
+    version = f"{server.version // 10_000}.{server.version % 10_000}"
+    yield f"{server.database}: {kind} {version}, seen as {server.role}"
     yield from (f"  {note}" for note in server_notes(server, queried=queried))
-
-
-def _version(number: int) -> str:
-    return f"{number // 10_000}.{number % 10_000}"
 
 
 def proposal_lines(proposal: Proposal, database: Database) -> Iterator[str]:

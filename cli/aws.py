@@ -44,7 +44,7 @@ def synth(
         stacks = synth.synthesize(environment, folder).stacks
         if save:
             snapshots.write(environment, stacks)
-            typer.echo(f"wrote {snapshots.shown(environment)}")
+            typer.echo(f"wrote tests/snapshots/{name}")
         else:
             typer.echo(f"{len(stacks)} templates in {folder.relative_to(prepare.ROOT)}")
 

@@ -93,8 +93,9 @@ def run_tests(
     """
     alone = {
         "fuzz": lambda: _fuzz(runs, seed, only),
-        "faults": lambda: _faults(seed, only, folder),
-        "kubernetes": _kubernetes,
+        "faults": lambda: int(import_module("tests.e2e.fault_runs").main(seed, only, folder)),
+        # Its API server is built the first time, which needs Go.
+        "kubernetes": lambda: int(import_module("tests.kubernetes.command").main()),
     }
     names = parts or []
     if "long" in names:
@@ -124,16 +125,6 @@ def _fuzz(runs: int, seed: int, only: str) -> int:
     command = [sys.executable, "-m", "pytest", "-q", "--timeout=0", "-k", named, *RANDOM_TESTS]
     variables = os.environ | {"FUZZ_RUNS": str(runs), "FUZZ_SEED": str(seed)}
     return subprocess.run(command, cwd=prepare.ROOT, env=variables, check=False).returncode
-
-
-def _faults(seed: int, only: str, folder: Path | None) -> int:
-    """Each fault of the deck on running platforms."""
-    return int(import_module("tests.e2e.fault_runs").main(seed, only, folder))
-
-
-def _kubernetes() -> int:
-    """Manifests and rights on a real Kubernetes API server, built the first time (needs Go)."""
-    return int(import_module("tests.kubernetes.command").main())
 
 
 def _add(group: Commands, program: Program) -> None:

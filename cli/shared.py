@@ -106,7 +106,8 @@ def one_line_errors(command: str, options: str = "") -> Iterator[None]:
                 # Ctrl-C or the input's end at a question.
                 raise KeyboardInterrupt from None
             except Exception as error:
-                if not isinstance(error, _library_errors()):
+                library = (getattr(sys.modules[place], name) for place, name in LIBRARY_ERRORS if place in sys.modules)
+                if not isinstance(error, tuple(library)):
                     raise
                 # libpq says it in several lines, with guesses of its own.
                 raise errors.UserError(" ".join(str(error).split()) or type(error).__name__) from error
@@ -117,10 +118,6 @@ def one_line_errors(command: str, options: str = "") -> Iterator[None]:
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
-
-
-def _library_errors() -> tuple[type[Exception], ...]:
-    return tuple(getattr(sys.modules[module], name) for module, name in LIBRARY_ERRORS if module in sys.modules)
 
 
 def print_json(found: Any) -> None:

@@ -96,13 +96,7 @@ def describe(
 
 
 @app.command()
-def prepare(
-    name: Name,
-    *,
-    dsn: Dsn = "",
-    dry_run: DryRun = False,
-    change_password: ChangePassword = False,
-) -> None:
+def prepare(name: Name, *, dsn: Dsn = "", dry_run: DryRun = False, change_password: ChangePassword = False) -> None:
     """Create the pipeline's publication, role, rights, replica identities and our two tables.
 
     Example: ./lake source prepare mine --dsn postgresql://dba@db.example:5432/shop --dry-run

@@ -15,7 +15,7 @@ from local.setup.jars import jar_folder
 from operate.errors import OperateError
 from plugins.releases.archive import repack, write_resources
 from plugins.releases.download import fetch
-from plugins.releases.versions import MavenRelease, Release, load_versions, unpinned_refusal
+from plugins.releases.versions import MavenRelease, load_versions, unpinned_refusal
 from plugins.workers.connect_workers import OF_SOURCES, WORKER_HEALTH, resources
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,7 +32,8 @@ def connect_image(say: Callable[[str], None], *, target: Path = TARGET, dockerfi
     image = tomllib.loads(IMAGE_TOML.read_text(encoding="utf-8"))
     versions = load_versions()
     plugins = {"source": [versions.debezium, versions.config_provider], "sink": [versions.lenses_s3]}
-    _check_pinned([release for releases in plugins.values() for release in releases])
+    if reason := unpinned_refusal([each.file for some in plugins.values() for each in some if not each.pinned]):
+        raise OperateError(reason)
     shutil.rmtree(target, ignore_errors=True)
     (target / "libs").mkdir(parents=True)
     for jar in sorted(jar_folder("kafka").glob("*.jar")):
@@ -55,11 +56,6 @@ def _check_base(dockerfile: Path) -> None:
                 f"{dockerfile.name}: FROM {base} has no digest: write `@` and what `docker buildx imagetools inspect "
                 f"{base.partition('@')[0]}` says behind it, look at it and commit it"
             )
-
-
-def _check_pinned(releases: Sequence[Release]) -> None:
-    if reason := unpinned_refusal([release.file for release in releases if not release.pinned]):
-        raise OperateError(reason)
 
 
 def _plugin(target: Path, releases: Sequence[Mapping[str, Any]], ours: bool) -> None:

@@ -1,7 +1,7 @@
 """Calls an environment's EKS cluster with the caller's own credentials, and prints its objects for `kubectl`."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -43,14 +43,8 @@ def manifests(environment: Environment, synthesize: Callable[[Environment], Mapp
             f"environments/{environment.name}.toml: its connectors run on MSK Connect: nothing is put on Kubernetes "
             "(docs/aws/eks.md)"
         )
-    items = list(_objects(synthesize(environment)))
+    resources = [each for template in synthesize(environment).values() for each in template["Resources"].values()]
+    wanted = [each for kind in KINDS for each in resources if each["Type"] == kind]
+    items = [item for each in wanted for item in (request_of(each) or {})["objects"]]
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2)
     return text.replace(json.dumps(LATER)[1:-1], UNKNOWN)
-
-
-def _objects(templates: Mapping[str, Any]) -> Iterator[Any]:
-    resources = [resource for template in templates.values() for resource in template["Resources"].values()]
-    for kind in KINDS:
-        for resource in resources:
-            if resource["Type"] == kind:
-                yield from (request_of(resource) or {})["objects"]

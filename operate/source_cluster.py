@@ -64,7 +64,8 @@ def check_origin(client: "CloudFormationClient", stack: str, wanted: Mapping[str
     Raises OperateError if the deployment would unintentionally replace the existing cluster. The deployment refuses
     that, too (stacks/handlers/guard.py), but later.
     """
-    before, after = _deployed(client, stack), origin.cluster(wanted)
+    before = origin.cluster(template(client, stack)) if find_stack(client, stack) else None
+    after = origin.cluster(wanted)
     if before is None or after is None or not origin.changed(before, after):
         return None
     if reason := origin.refusal(before, after):
@@ -79,9 +80,3 @@ def _arn(rds: "RDSClient", environment: Environment) -> str | None:
     except rds.exceptions.DBClusterNotFoundFault:
         return None
     return found["DBClusterArn"]
-
-
-def _deployed(client: "CloudFormationClient", stack: str) -> Mapping[str, Any] | None:
-    if find_stack(client, stack) is None:
-        return None
-    return origin.cluster(template(client, stack))

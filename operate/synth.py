@@ -83,12 +83,7 @@ class Synthesis:
 
 
 def synthesize(
-    environment: Environment,
-    folder: Path,
-    *,
-    nag: bool = False,
-    paused: Paused = Paused.NOTHING,
-    resumes: bool = False,
+    environment: Environment, folder: Path, *, nag: bool = False, paused: Paused = Paused.NOTHING, resumes: bool = False
 ) -> Synthesis:
     """Write the templates into the emptied `folder`; `nag`: run the checks; the rest is as in app.build."""
     shutil.rmtree(folder, ignore_errors=True)

@@ -125,7 +125,8 @@ class Ingest(KeptTable):
         given = self._settings.options
         ignore = self._settings.read_again or given.ignore_checkpoint
         self._checkpoint = commits.starting_from(stored, reset=given.checkpoint, ignore=ignore)
-        self._decoder.snapshot = self._checkpoint.snapshot
+        # A load is newer than all that an earlier one contained, even if a restored server's positions are lower.
+        self._decoder.snapshot = None if self.awaits_load else self._checkpoint.snapshot
 
     def states(self) -> Mapping[str, float]:
         states = dict[str, float]()
@@ -276,13 +277,16 @@ class Ingest(KeptTable):
         rows = changes.table_rows(self._without_idle_deletes(newest) if deleted else newest)
         if self._transformer:
             rows = self._transformer(rows)
-        following = replace(following, columns={**following.columns, **self._added(rows.columns)})
+        added = self._added(rows.columns)
+        following = replace(following, columns={**following.columns, **added})
         if emptied is not None:
             rows = self._emptied(rows, emptied)
         operation = operation_for(self._settings.table, ordered, is_new=self._last_instant is None, log=self._log)
         commit = self._written(rows, following.to_metadata(), operation=operation)
         self._checkpoint = replace(following, columns=added_columns.since(following.columns, commit.instant))
         self._there = frozenset(rows.columns)
+        if added and self._transformer:
+            self._stored_rows.passed_on = self._transformer.passed_on(self._decoder.columns)
         self._decoder.snapshot = following.snapshot
         return commit
 

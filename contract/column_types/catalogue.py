@@ -131,17 +131,17 @@ class Carried:
 
         It needs a session with canonical.SOURCE_SETTINGS.
         """
-        name = _quoted(column)
+        name = quoted(column)
         # `IS NOT NULL` would test each field of a composite.
         return f"CASE WHEN {name} IS DISTINCT FROM NULL THEN {self.spelling.source.replace('{c}', name)} END"
 
     def lake_sql(self, column: str) -> str:
         """Write DuckDB's expression for the canonical text of a lake's column; null for null."""
-        name = _quoted(column)
+        name = quoted(column)
         expression = f"CASE WHEN {name} IS NOT NULL THEN {self.spelling.lake.replace('{c}', name)} END"
         if not self.special:
             return expression
-        return f"coalesce({expression}, json_extract_string({_quoted(SPECIALS_COLUMN)}, '$.\"{column}\"'))"
+        return f"coalesce({expression}, json_extract_string({quoted(SPECIALS_COLUMN)}, '$.\"{column}\"'))"
 
     def lake_text(self, value: Any, specials: Mapping[str, str] | None = None, column: str = "") -> str | None:
         """Return the canonical text of a lake's value as Arrow gives it; `specials` is the row's, parsed."""
@@ -162,5 +162,6 @@ def avro(base: str, meaning: str, **more: Any) -> AvroType:
     return {"type": base, "connect.name": meaning, **more}
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """Quote a name for SQL, whatever characters it has; PostgreSQL and DuckDB quote alike."""
     return '"' + name.replace('"', '""') + '"'

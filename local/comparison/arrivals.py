@@ -10,6 +10,7 @@ from local.look.json_lines import consumed, lands_behind, offset_behind
 from local.look.lake import Lake
 from local.services.source_database import Slot
 from local.state.services import UNAVAILABLE
+from spark_jobs.options.keys import PROGRESS
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -53,7 +54,7 @@ class LogArrivals:
         if end == 0:
             return True
         if (commit := self.lake.last_commit()) != self._commit:
-            self._consumed = consumed(self.lake.progress())
+            self._consumed = consumed(self.lake.newest_of_job()[1].get(PROGRESS))
             self._commit = commit
         # What the sink has landed meanwhile may be behind: so look again.
         return bool(self._consumed) and self._is_merged(end) and self.landed() >= end and self._is_merged(end)
@@ -63,13 +64,11 @@ class LogArrivals:
         found = self.s3.list_objects_v2(Bucket=self.bucket, Prefix=self.prefix + self._consumed, MaxKeys=1)
         if "Contents" not in found:
             # An offset says nothing about a recreated topic, which begins at 0, and has no object of the former one.
-            return not self._lands_behind("")
+            return not lands_behind(self.s3, self.bucket, self.prefix, "")
         # Not every event becomes a line of an object: a tombstone doesn't. While changes continue, another object
         # always follows, and only the offset decides.
-        return offset_behind(self._consumed) >= end or not self._lands_behind(self._consumed)
-
-    def _lands_behind(self, name: str) -> bool:
-        return lands_behind(self.s3, self.bucket, self.prefix, name)
+        last = self._consumed
+        return offset_behind(last) >= end or not lands_behind(self.s3, self.bucket, self.prefix, last)
 
 
 @dataclass
@@ -88,15 +87,12 @@ class QueriedArrivals:
         """Tell whether a scan that began after the first request is settled."""
         if self._asked is None or self._asked[0] != position:
             self._asked = (position, self.clock())
-        looked = self._looked()
-        if looked is None or looked < self._asked[1]:
+        try:
+            looked = int(self.looked_file.read_text(encoding="ascii")) / 1000
+        except (OSError, ValueError):
+            return False
+        if looked < self._asked[1]:
             return False
         # A later pass may ask for the same position, and may have seen what was just being committed.
         self._asked = None
         return True
-
-    def _looked(self) -> float | None:
-        try:
-            return int(self.looked_file.read_text(encoding="ascii")) / 1000
-        except (OSError, ValueError):
-            return None

@@ -13,14 +13,14 @@ import pyarrow
 
 from contract.column_types import canonical
 from contract.column_types.canonical import Spelling
-from contract.column_types.catalogue import Carried, LeftOut
+from contract.column_types.catalogue import Carried, LeftOut, quoted
 from contract.column_types.hashes import hash_digits
 from contract.column_types.types import carried
 from contract.events import EXACT_NUMBER, SOURCE_NAME, SPECIALS_COLUMN
 from contract.table_names import lake_name
 from db.source.catalogue import Column, Database, Table
 from local.comparison.compare import Arrivals
-from local.comparison.rows import ComparedColumn, ComparedTable, quoted
+from local.comparison.rows import ComparedColumn, ComparedTable
 from local.errors import PlatformError
 from local.look.lake import Lake
 from settings.pipeline import CapturedTableSettings

@@ -19,8 +19,9 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.dataset
 
+from contract.column_types.catalogue import quoted
 from contract.events import CREATE, OPERATION, READ
-from local.comparison.rows import CHUNK_BITS, HALF, ComparedTable, Row, RowFilter, Sum, Sums, digest, join, quoted, tidy
+from local.comparison.rows import CHUNK_BITS, HALF, ComparedTable, Row, RowFilter, Sum, Sums, digest, join, tidy
 from local.look.lake import Lake, LakeError, fitted
 from local.services.spark import JOB, spark_submit
 

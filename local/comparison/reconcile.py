@@ -111,13 +111,7 @@ def _differences(columns: list[str]) -> str:
 
 
 def reconcile(
-    console: Console,
-    platform: Platform,
-    *,
-    tables: Sequence[str],
-    repair: bool,
-    deep: bool,
-    timeout_s: float,
+    console: Console, platform: Platform, *, tables: Sequence[str], repair: bool, deep: bool, timeout_s: float
 ) -> bool:
     """Compare every row and column of the source with the lake, print the result, and return whether they are equal.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from contract.column_types.catalogue import Carried
+from contract.column_types.catalogue import Carried, quoted
 from contract.events import OPERATION
 from local.look.lake import Lake
 
@@ -236,8 +236,3 @@ class ComparedTable:
 def source_sha256(text: str) -> str:
     """Write PostgreSQL's SHA-256 of a text, in hexadecimal, independent of the database's encoding."""
     return f"encode(sha256(convert_to({text}, 'UTF8')), 'hex')"
-
-
-def quoted(name: str) -> str:
-    """Quote a name for SQL, whatever characters it has; PostgreSQL and DuckDB quote alike."""
-    return '"' + name.replace('"', '""') + '"'

@@ -98,11 +98,7 @@ class Sides:
 
 
 def compare_tables(
-    sides: Sides,
-    *,
-    timeout_s: float,
-    on_progress: OnProgress = lambda *_: None,
-    repairs: Repairs | None = None,
+    sides: Sides, *, timeout_s: float, on_progress: OnProgress = lambda *_: None, repairs: Repairs | None = None
 ) -> Iterator[TableComparison]:
     """Compare each table; yield each result as soon as it is known. Raises LoadError when the source can't be reached.
 

@@ -17,8 +17,9 @@ from psycopg2.errors import UndefinedFunction
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
 from contract.column_types.canonical import SOURCE_SETTINGS
+from contract.column_types.catalogue import quoted
 from contract.source import SHOWS_ALL_ROWS
-from db.connecting import connect
+from db.connecting import connect, value
 from local.comparison.rows import (
     CHUNK_BITS,
     HALF,
@@ -30,7 +31,6 @@ from local.comparison.rows import (
     Sums,
     chunk,
     digest,
-    quoted,
     source_sha256,
     split,
     tidy,
@@ -75,10 +75,9 @@ class SourceLook:
                 [table.rows_of is None, table.relation],
             )
             self.position, whole = cursor.fetchone() or ("", False)
-            if table.rows_of is None:
-                cursor.execute(_SHOWS_ALL, [table.relation, [part.oid for part in _parts(connection, table)]])
-                if cursor.fetchone() == (True,):
-                    cursor.execute("SET LOCAL row_security = on")
+            oids = [part.oid for part in _parts(connection, table)] if table.rows_of is None else []
+            if table.rows_of is None and value(cursor, _SHOWS_ALL, [table.relation, oids]):
+                cursor.execute("SET LOCAL row_security = on")
         # System columns require SELECT on the whole table; a row's hash is nearly as precise.
         self._version = "t.xmin::text" if whole else source_sha256(table.source_row)
 
@@ -88,26 +87,18 @@ class SourceLook:
 
     def filled(self, columns: Iterable[ComparedColumn]) -> list[str]:
         """Name the columns that hold a value in some row."""
+        rows = f"SELECT FROM {self._table.source_from} WHERE"
         with self._connection.cursor() as cursor:
-            names = []
-            for column in columns:
-                condition = f"t.{quoted(column.name)} IS NOT NULL"
-                cursor.execute(f"SELECT EXISTS (SELECT FROM {self._table.source_from} WHERE {condition})")
-                (found,) = cursor.fetchone() or (False,)
-                names += [column.name] if found else []
-        return names
+            return [c.name for c in columns if value(cursor, f"SELECT EXISTS ({rows} t.{quoted(c.name)} IS NOT NULL)")]
 
     def estimate(self) -> int:
         """Return the approximate row count, 0 before the first ANALYZE."""
         if self._table.rows_of is not None:
             return 0
+        query = "SELECT coalesce(sum(greatest(reltuples, 0)), 0)::bigint FROM pg_class WHERE oid = ANY (%s)"
         with self._connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT coalesce(sum(greatest(reltuples, 0)), 0)::bigint FROM pg_class WHERE oid = ANY (%s)",
-                [[part.oid for part in _parts(self._connection, self._table)]],
-            )
-            (rows,) = cursor.fetchone() or (0,)
-        return int(rows)
+            oids = [part.oid for part in _parts(self._connection, self._table)]
+            return int(value(cursor, query, [oids]))
 
     def sums(self, bits: int, on_rows: Callable[[int], None] = lambda _rows: None) -> Sums:
         """Sum the rows' hashes by chunk, of 2^bits; `on_rows` gets the number of rows after each read."""

@@ -154,7 +154,7 @@ class Watcher:
 
     def _newest_of(self, table: LocalTable | LocalDerived) -> tuple[str, Mapping[str, str]]:
         """Return what Lake.newest_of_job does, from all commits, which the page shows."""
-        known = self._commits.setdefault(table.name, Commits(table.name))
+        known = self._commits.setdefault(table.name, Commits())
         # Without a new line of the job's, there is hardly a new commit.
         now = self._log.commits[-1:], time.monotonic() // AGAIN_S
         if self._read.get(table.name) != now:
@@ -170,7 +170,7 @@ class Watcher:
         if table.name not in self._followed:
             if table.entry.is_queried:
                 key = [lake_name(column) for column in table.entry.key]
-                commits = self._commits.setdefault(table.name, Commits(table.name))
+                commits = self._commits.setdefault(table.name, Commits())
                 self._followed[table.name] = CommitChanges(table.name, table.lake, key, commits)
             else:
                 schema = PIPELINES / self._platform.services.pipeline.schema_file(table.entry)

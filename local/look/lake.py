@@ -87,13 +87,6 @@ class Lake:
             return str(table.get_timeline().get_latest_commit_timestamp())
         return None
 
-    def progress(self) -> str | None:
-        """Return the progress in the job's newest commit; None where the newest few commits have none.
-
-        Raises LakeError when there is no table yet or it can't be read.
-        """
-        return self.newest_of_job()[1].get(PROGRESS)
-
     def newest_of_job(self) -> tuple[str, Mapping[str, str]]:
         """Return instant and metadata of the job's newest commit, both None where the newest few aren't the job's.
 

@@ -126,6 +126,7 @@ class Connectors:
         self._services = services
         self._processes = processes
         self._folder = services.folder
+        self.salt_file = services.salt_file
         self._patient_until: dict[str, float] = {}
         self.source = source_settings(services)
         self.aside = SetAside(self._folder / "connect" / ASIDE)
@@ -157,10 +158,6 @@ class Connectors:
     @property
     def hashed(self) -> list[LocalTable]:
         return [table for table in self._services.tables if table.entry.hash]
-
-    @property
-    def salt_file(self) -> Path:
-        return self._services.salt_file
 
     @property
     def lost_salt(self) -> Path | None:

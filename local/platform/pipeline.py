@@ -3,7 +3,6 @@
 import contextlib
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import psycopg2
 from botocore.exceptions import BotoCoreError, ClientError
@@ -41,6 +40,8 @@ class LocalPipeline:
         self._services = services
         self._processes = processes
         self._published = published(services.pipeline)
+        # The start options of the streaming job, and how far it has read.
+        self.job_folder = services.folder / "job"
         self._states = TableStates(processes)
 
     @property
@@ -155,11 +156,6 @@ class LocalPipeline:
             connector=self.connectors.sink.name if lenses else None,
         )
         return f"{self._services.s3.count_objects(LANDING_BUCKET, LANDING_PREFIX):,} objects"
-
-    @property
-    def job_folder(self) -> Path:
-        """The streaming job's folder: its start options, and how far it has read."""
-        return self._services.folder / "job"
 
     def start_job(self, *once: str) -> None:
         """Start the streaming job, unless it runs with these tables and schemas; `once`: options of this start.

@@ -57,6 +57,10 @@ class Platform:
         rules = {Postgres.name: stop_rules(self._cluster)}
         self.processes = Processes(self.state_dir, self.state_dir / LOGS, rules)
         self.lock = Lock(self.state_dir / "lock")
+        self.restarts_file = self.state_dir / "restarts.json"
+        # There from the start of a resnapshot after lost changes until all rows are equal: meanwhile what tells of the
+        # loss, a slot or landed objects, may be gone.
+        self.unfinished_resnapshot = self.state_dir / "resnapshot-unfinished"
         self._last: tuple[object, tuple[Services, LocalPipeline]] | None = None
 
     @property
@@ -185,10 +189,6 @@ class Platform:
             return set()
         return {name for name in self.processes.find() if self.processes.main(name) is not None}
 
-    def known_to_run(self, names: Iterable[str]) -> bool:
-        """Tell whether these run, from processes found earlier; False where only `running` can tell."""
-        return all(map(self.processes.is_known_to_run, names))
-
     def require(self, *names: str) -> None:
         """Raise PlatformError when one of these services doesn't run, or a password is lost."""
         running = self.running()
@@ -222,21 +222,9 @@ class Platform:
         return process.pid if process else None
 
     @property
-    def restarts_file(self) -> Path:
-        return self.state_dir / "restarts.json"
-
-    @property
     def unfinished_problem(self) -> str | None:
         there = self.unfinished_resnapshot.exists()
         return "a resnapshot of all rows hasn't ended: run `./lake resnapshot`" if there else None
-
-    @property
-    def unfinished_resnapshot(self) -> Path:
-        """A file from the start of a resnapshot after lost changes until all rows are equal.
-
-        Meanwhile what tells of the loss, a slot or landed objects, may be gone.
-        """
-        return self.state_dir / "resnapshot-unfinished"
 
     @contextlib.contextmanager
     def _at_work(self) -> Iterator[None]:

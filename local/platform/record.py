@@ -132,11 +132,8 @@ class RecordFile:
     def __init__(self, state_dir: Path) -> None:
         self._state_dir = state_dir
         self._path = state_dir / "state.json"
-
-    @property
-    def password_file(self) -> Path:
-        """A file with the superuser's password, in the format of libpq's PGPASSFILE."""
-        return self._state_dir / "secrets" / "pgpass"
+        # The superuser's password, in the format of libpq's PGPASSFILE.
+        self.password_file = state_dir / "secrets" / "pgpass"
 
     def read(self) -> Record:
         """Return the record; an empty one before the first start or when it can't be read."""

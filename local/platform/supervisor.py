@@ -57,10 +57,6 @@ class Restarts:
         """Minimum seconds between the last try and the next."""
         return min(FIRST_PAUSE_S * 2.0 ** min(self.tries - 1, 10), LONGEST_PAUSE_S)
 
-    def recent(self, now: float) -> int:
-        """Count the tries since it last ran well."""
-        return self.tries if self.given_up or now - self.last_at < STABLE_S else 0
-
     def unproven(self, now: float) -> bool:
         """Tell whether it hasn't run yet for as long as the pause before it was started."""
         return 0 <= now - self.last_at < self.pause_s
@@ -99,7 +95,7 @@ class Ledger:
         """Count a restart. False once `limit` of them were in vain: it is given up."""
         now = self._clock()
         before = self._entries.get(name) or Restarts(total=0, tries=0, last_at=now, reason=reason)
-        tries = before.recent(now)
+        tries = before.tries if before.given_up or now - before.last_at < STABLE_S else 0
         if limit is not None and tries >= limit:
             self._entries[name] = replace(before, given_up=True)
         else:

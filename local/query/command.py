@@ -24,7 +24,7 @@ from local.errors import PlatformError
 from local.look import json_lines
 from local.look.lake import parse_instant
 from local.platform.platform import Platform
-from local.platform.services import GLUE_DATABASE, LocalDerived, LocalTable
+from local.platform.services import GLUE_DATABASE, LocalTable
 from local.query import formats
 from local.query.engine import QueryError, engine
 from local.query.query import LakeTable, Loading, Period, QueriedLake, ask, described
@@ -149,7 +149,8 @@ def _lake(platform: Platform, names: Sequence[str]) -> QueriedLake:
         LakeTable(lake=found.lake, queried=_queried(services.pipeline, found)) for found in services.chosen(names)
     ]
     if not names:
-        tables += [LakeTable(lake=found.lake, queried=_derived(found)) for found in services.derived]
+        derived = ((one.lake, Queried(table=one.lake_name, outbox=False)) for one in services.derived)
+        tables += [LakeTable(lake=lake, queried=queried) for lake, queried in derived]
     return QueriedLake(
         database=GLUE_DATABASE,
         tables=tables,
@@ -171,7 +172,3 @@ def _queried(pipeline: Pipeline, table: LocalTable) -> Queried:
         key=table.entry.key,
         history=pipeline.history_table(table.entry) if table.entry.history else "",
     )
-
-
-def _derived(table: LocalDerived) -> Queried:
-    return Queried(table=table.lake_name, outbox=False)

@@ -8,8 +8,8 @@ from pathlib import Path
 import duckdb
 import pyarrow
 
+from contract.column_types.catalogue import quoted
 from contract.errors import UserError
-from local.comparison.rows import quoted
 
 MEMORY = "512MB"
 THREADS = 2
@@ -98,9 +98,6 @@ class Engine:
             "SET lock_configuration = true",
         ):
             self._connection.execute(statement)
-        return self._asked(sql)
-
-    def _asked(self, sql: str) -> duckdb.DuckDBPyRelation:
         found = self._connection.sql(sql)
         if any(str(kind) in _WIDER for kind in found.types):
             found = found.project(", ".join(map(_projected, range(len(found.columns)), found.columns, found.types)))

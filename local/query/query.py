@@ -12,7 +12,7 @@ from analytics import tables as declared_tables
 from analytics.queries import NamedQuery, Queried, named_queries
 from analytics.tables import DeclaredTable
 from analytics.translate import Statement, TableName, translate
-from local.comparison.rows import quoted
+from contract.column_types.catalogue import quoted
 from local.look.json_lines import LANDED, QUARANTINED
 from local.look.lake import Lake, check_readable
 from local.query.engine import Engine, QueryError, engine
@@ -119,7 +119,8 @@ def ask(lake: QueriedLake, sql: str, period: Period) -> pyarrow.Table:
     if _TABLES.match(sql):
         return pyarrow.table({"table_name": lake.names})
     if found := _COLUMNS.match(sql):
-        return described(lake, [_resolved(lake, _spelled(found[1]))])
+        database, _, table = found[1].lower().replace('"', "").replace("`", "").rpartition(".")
+        return described(lake, [_resolved(lake, TableName(database=database or None, table=table))])
     statement = translate(sql)
     with engine(lake.database) as here:
         Loading(lake, here, period).load(statement)
@@ -140,8 +141,9 @@ def described(lake: QueriedLake, names: Sequence[str] | None = None) -> pyarrow.
                 continue
             with contextlib.suppress(*([QueryError] if name in lake.views else [])):
                 loading.name(name, None)
-                columns = here.columns(name)
-                rows += [dict(zip(_LISTED, (name, column, _athena(kind)), strict=True)) for column, kind in columns]
+                for column, kind in here.columns(name):
+                    type_ = exp.DataType.build(kind, dialect="duckdb").sql("athena").lower()
+                    rows += [dict(zip(_LISTED, (name, column, type_), strict=True))]
     return pyarrow.Table.from_pylist(rows, schema=pyarrow.schema([(key, pyarrow.string()) for key in _LISTED]))
 
 
@@ -216,7 +218,8 @@ class Loading:
     def _table(self, table: LakeTable, columns: frozenset[str] | None) -> None:
         schema = table.lake.schema()
         if columns is not None:
-            kept = [field for field in schema if field.name.lower() in columns or field.name in self._also]
+            also = NEEDED if self._period.since is not None else ()
+            kept = [field for field in schema if field.name.lower() in columns or field.name in also]
             # At least one column: a count needs rows.
             schema = pyarrow.schema(kept or [schema.field(KEY)])
         if self._period.since is None:
@@ -226,10 +229,6 @@ class Loading:
         self._read(table, now, schema, self._period.as_of)
         self._read(table, before, schema, self._period.since)
         compare(self._here, self._lake.database, table.name, now=now, before=before)
-
-    @property
-    def _also(self) -> tuple[str, ...]:
-        return NEEDED if self._period.since is not None else ()
 
     def _read(self, table: LakeTable, name: str, schema: pyarrow.Schema, as_of: str | None) -> None:
         if as_of is not None:
@@ -246,12 +245,3 @@ def _resolved(lake: QueriedLake, name: TableName) -> str:
         there = ", ".join(f"{lake.database}.{known}" for known in lake.names)
         raise QueryError(f"there is no table {name}: there are {there}")
     return name.table
-
-
-def _spelled(text: str) -> TableName:
-    database, _, table = text.lower().replace('"', "").replace("`", "").rpartition(".")
-    return TableName(database=database or None, table=table)
-
-
-def _athena(kind: str) -> str:
-    return exp.DataType.build(kind, dialect="duckdb").sql("athena").lower()

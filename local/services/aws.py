@@ -45,10 +45,7 @@ class Loopback:
     def __init__(self, folder: Path, *, port: int) -> None:
         self._folder = folder
         self._port = port
-
-    @property
-    def endpoint(self) -> str:
-        return f"http://{HOST}:{self._port}"
+        self.endpoint = f"http://{HOST}:{port}"
 
     def _answers(self, ask: Callable[[], object]) -> bool:
         if accepts_connections(self._port):

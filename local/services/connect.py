@@ -154,24 +154,14 @@ class Connect:
         table_at: Callable[[int], str | None] = lambda _position: None,
     ) -> None:
         self._folder = folder.resolve()
+        self.plugins, self._secrets = self._folder / "plugins", self._folder / "secrets"
         self._port = port
+        self.url = f"http://{HOST}:{port}"
         self._bootstrap_servers = bootstrap_servers
         self._lenses = lenses
         self._jdbc = jdbc
         self.login = login or {}
         self.api = ConnectApi(self.url, log=log, table_at=table_at)
-
-    @property
-    def url(self) -> str:
-        return f"http://{HOST}:{self._port}"
-
-    @property
-    def plugins(self) -> Path:
-        return self._folder / "plugins"
-
-    @property
-    def _secrets(self) -> Path:
-        return self._folder / "secrets"
 
     @property
     def database_password(self) -> str:

@@ -125,13 +125,11 @@ class ConnectApi:
         return {name: reason for name, reason in found.items() if reason is not None}
 
     def _meaning(self, name: str, trace: str) -> Failure:
-        found = failures.failure(trace, self.configuration(name), self._log_before(name), table_at=self.table_at)
+        # The log up to where a task of the connector last ended.
+        log = self._log_tail().rpartition(f"{{id={name}-0}} {ENDED}")[0]
+        found = failures.failure(trace, self.configuration(name), log, table_at=self.table_at)
         # The platform's connectors are named after their pipeline.
         return replace(found, reason=found.reason.replace("-p …", f"-p {name.removesuffix('-source')}"))
-
-    def _log_before(self, name: str) -> str:
-        """Return the worker's log up to where a task of the connector last ended."""
-        return self._log_tail().rpartition(f"{{id={name}-0}} {ENDED}")[0]
 
     def _tried_again(self) -> str:
         """Return the trace of Debezium's latest failure that it retries; empty when there is none."""

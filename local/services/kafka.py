@@ -127,20 +127,14 @@ class Kafka:
     ) -> None:
         self._folder = folder
         self._configuration, self._data = folder / "server.properties", folder / "data"
+        # As old as the current rights: earlier denials don't apply to them.
+        self.rights_mark = folder / "rights"
         self._port = port
+        self.bootstrap_servers = f"{HOST}:{port}"
         self._controller_port = controller_port
         self.users = users or KafkaUsers.of(folder / "secrets")
         self._settings = settings or {}
         self._limits = SizeLimits(largest_event_bytes)
-
-    @property
-    def rights_mark(self) -> Path:
-        """A file as old as the current rights: earlier denials don't apply to them."""
-        return self._folder / "rights"
-
-    @property
-    def bootstrap_servers(self) -> str:
-        return f"{HOST}:{self._port}"
 
     def client(self, user: str = ADMIN) -> dict[str, str]:
         """Return how librdkafka's clients connect as a user."""

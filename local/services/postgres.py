@@ -19,6 +19,7 @@ from typing import TypedDict
 import psutil
 import psycopg2
 
+from contract.column_types.catalogue import quoted
 from contract.errors import naming
 from db.connecting import NO_PASSWORD, WRONG_PASSWORD
 from local.errors import PlatformError, RefusedError
@@ -169,7 +170,8 @@ class PostgresCluster:
         write_private(password_file, password + "\n")
         try:
             self._give(unfinished, password_file)
-            self._run_initdb(unfinished, password_file)
+            options = ("--encoding=UTF8", "--locale=C", "--auth=scram-sha-256", f"--username={SUPERUSER}")
+            self.run([self.program("initdb"), f"--pgdata={unfinished}", f"--pwfile={password_file}", *options])
         finally:
             password_file.unlink()
         unfinished.rename(self.data_dir)
@@ -178,15 +180,6 @@ class PostgresCluster:
         if self.account is not None:
             for path in paths:
                 os.chown(path, self.account.pw_uid, self.account.pw_gid)
-
-    def _run_initdb(self, folder: Path, password_file: Path) -> None:
-        command: Sequence[str | Path] = [
-            self.program("initdb"),
-            f"--pgdata={folder}",
-            f"--pwfile={password_file}",
-            *("--encoding=UTF8", "--locale=C", "--auth=scram-sha-256", f"--username={SUPERUSER}"),
-        ]
-        self.run(command)
 
     def run(self, command: Sequence[str | Path], given: str = "") -> None:
         """Run a program of the server as its account, with `given` as its input. Raises PlatformError."""
@@ -217,15 +210,11 @@ def installation() -> Path:
 def access_rules(address: str, confined: Mapping[str, str]) -> str:
     """Write the rules for connections to `address`; roles in `confined` may enter one database only (its name)."""
     lines = []
+    # In quotes no name is a keyword such as `all` or a pattern.
     for role, database in confined.items():
-        lines += [f"host {_quoted(database)} {_quoted(role)} {address}/32 scram-sha-256"]
-        lines += [f"host all {_quoted(role)} {address}/32 reject"]
+        lines += [f"host {quoted(database)} {quoted(role)} {address}/32 scram-sha-256"]
+        lines += [f"host all {quoted(role)} {address}/32 reject"]
     return HEADER + "\n".join([*lines, f"host all all {address}/32 scram-sha-256", ""])
-
-
-def _quoted(name: str) -> str:
-    """In quotes no name is a keyword such as `all` or a pattern."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 class ConnectionParameters(TypedDict):

@@ -21,7 +21,7 @@ from psycopg2.extensions import connection as Connection  # noqa: N812 - a class
 
 from contract.source import OUTBOX_TABLE, SCHEMA
 from db import log_in
-from db.connecting import LoadError, LoginError, NoPasswordError, connect, tls
+from db.connecting import LoadError, LoginError, NoPasswordError, connect, tls, value
 from db.source.objects import SourceObjects
 from db.source.plan import source_problems
 from db.source.replication import Expected, Replication, read_state, table_at
@@ -166,8 +166,7 @@ class SourceDatabase:
 
     def create_if_missing(self) -> None:
         with _cursor({**self._parameters, "dbname": "postgres"}) as cursor:
-            cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", (self.name,))
-            if cursor.fetchone() is None:
+            if value(cursor, "SELECT 1 FROM pg_database WHERE datname = %s", (self.name,)) is None:
                 cursor.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(self.name)))
 
     def is_loaded(self) -> bool:
@@ -229,8 +228,7 @@ class SourceDatabase:
 
     def _value(self, query: str) -> Any:
         with _cursor(self._parameters) as cursor:
-            cursor.execute(query)
-            return (cursor.fetchone() or (None,))[0]
+            return value(cursor, query)
 
 
 @contextlib.contextmanager
@@ -246,6 +244,4 @@ def has_rows(connection: Connection, table: CapturedTableSettings) -> bool:
     name = sql.Identifier(table.schema_name, table.table_name)
     rows = name if table.query is None else sql.Composed([sql.SQL("("), sql.SQL(table.query), sql.SQL("\n)")])
     with connection, connection.cursor() as cursor:
-        cursor.execute(sql.SQL("SELECT EXISTS (SELECT FROM {} AS q)").format(rows))
-        (found,) = cursor.fetchone() or (False,)
-        return bool(found)
+        return bool(value(cursor, sql.SQL("SELECT EXISTS (SELECT FROM {} AS q)").format(rows)))

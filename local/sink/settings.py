@@ -100,10 +100,6 @@ class TaskSettings:
     dead_letters: DeadLetters | None
 
     @property
-    def topics(self) -> tuple[str, ...]:
-        return tuple(statement.topic for statement in self.statements)
-
-    @property
     def bucket(self) -> str:
         return self.statements[0].bucket
 
@@ -153,11 +149,6 @@ def _consumer(config: Mapping[str, str]) -> dict[str, int]:
 def _dead_letters(config: Mapping[str, str]) -> DeadLetters | None:
     if config.get("errors.tolerance", "none") == "none":
         return None
-    topic = config["errors.deadletterqueue.topic.name"]
-    return DeadLetters(topic=topic, producer=_producer(config))
-
-
-def _producer(config: Mapping[str, str]) -> dict[str, str | int]:
     given = {
         theirs: config[name]
         for ours, theirs in PRODUCER_PROPERTIES.items()
@@ -165,4 +156,4 @@ def _producer(config: Mapping[str, str]) -> dict[str, str | int]:
     }
     if (kilobytes := PRODUCER_PROPERTIES["buffer.memory"]) in given:
         given[kilobytes] = str(int(given[kilobytes]) // 1024)
-    return dict(given)
+    return DeadLetters(topic=config["errors.deadletterqueue.topic.name"], producer=given)

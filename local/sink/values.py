@@ -90,10 +90,7 @@ def content(value: bytes) -> Any:
     try:
         # From text: from bytes, json would also accept UTF-16, whose line breaks are other bytes.
         read = json.loads(
-            value.decode(),
-            parse_int=changes.integer,
-            parse_float=changes.fraction,
-            parse_constant=_refuse_constant,
+            value.decode(), parse_int=changes.integer, parse_float=changes.fraction, parse_constant=_refuse_constant
         )
     except (ValueError, RecursionError):
         raise MalformedValueError("the value isn't JSON") from None

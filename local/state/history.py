@@ -18,7 +18,6 @@ KEPT = 500
 class Commit:
     """A commit of the job: when it began, its rows by kind of change, and how far the job had read by then."""
 
-    table: str
     instant: str
     at: float
     inserted: int
@@ -44,8 +43,7 @@ def instant_time(instant: str) -> float:
 class Commits:
     """The job's commits seen of one table, oldest first; each commit's metadata is read once."""
 
-    def __init__(self, table: str) -> None:
-        self._table = table
+    def __init__(self) -> None:
         self._seen: set[str] = set()
         self.all: Sequence[Commit] = ()
         self.newest: tuple[str, Mapping[str, str]] = "", {}
@@ -65,7 +63,6 @@ class Commits:
         by_partition: Mapping[str, Sequence[Mapping[str, Any]]] = metadata.get("partitionToWriteStats") or {}
         stats = [stat for partition in by_partition.values() for stat in partition]
         return Commit(
-            table=self._table,
             instant=instant,
             at=instant_time(instant),
             inserted=sum(int(stat["numInserts"]) for stat in stats),

@@ -79,11 +79,7 @@ def of_services(
 
 
 def of_connectors(
-    failed: Mapping[str, str] | None,
-    restarts: Mapping[str, Restarts],
-    unproven: Collection[str],
-    log: Path,
-    now: float,
+    failed: Mapping[str, str] | None, restarts: Mapping[str, Restarts], unproven: Collection[str], log: Path, now: float
 ) -> Iterator[Problem]:
     """`failed`: each failed connector's reason; None where the worker doesn't say."""
     if failed is None:

@@ -38,7 +38,8 @@ class Alive:
     def of(cls, platform: Platform) -> Self:
         expected = platform.expected()
         # To look at a known process costs little, to search for others a lot.
-        running = expected if expected and platform.known_to_run(expected) else frozenset(platform.running())
+        known = expected and all(map(platform.processes.is_known_to_run, expected))
+        running = expected if known else frozenset(platform.running())
         stopped = frozenset(name for name in running if is_stopped(platform.pid(name)))
         return cls(expected=expected, running=running, stopped=stopped)
 

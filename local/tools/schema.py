@@ -36,7 +36,3 @@ def main() -> None:
         schema = outbox_schema(parameters)
     TARGET.write_text(schema_text(schema), encoding="utf-8")
     typer.echo(f"{TARGET.name}: {len(schema['fields'])} fields")
-
-
-if __name__ == "__main__":
-    main()

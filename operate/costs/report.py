@@ -54,11 +54,7 @@ def figures(line: Item) -> tuple[str, str, str]:
     if line.price is None:
         return quantity, "", "unknown price"
     each = f"{line.price.usd:.4f}".rstrip("0").rstrip(".") + ("/h" if line.price.unit == HOUR else "")
-    return quantity, each, _mark(line) + _rounded(line.usd or 0)
-
-
-def _mark(line: Item) -> str:
-    return "~" if line.estimate else ""
+    return quantity, each, ("~" if line.estimate else "") + _rounded(line.usd or 0)
 
 
 def _rounded(usd: float) -> str:

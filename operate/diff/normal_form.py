@@ -17,7 +17,6 @@ from plugins.releases.versions import MAVEN_CENTRAL
 from stacks.gate.secrets import RESOLVED, may_be_a_secret
 from stacks.gate.template import as_text, decoded, is_intrinsic
 
-__all__ = ["as_text"]
 Template = Mapping[str, Any]
 Templates = Mapping[str, Template]
 NOTHING: Template = {"Resources": {}}

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from local.setup.jars import unpack
 from operate.diff import snapshots
 from operate.errors import OperateError
 from settings.environment import Environment
@@ -62,8 +63,8 @@ def read(environment: Environment, of: Revision) -> dict[str, dict[str, Any]]:
     done = _git("archive", "--format=tar", of.commit, "--", *_FOLDERS)
     if done.returncode:
         raise not_compared(f"{of} has no {' or no '.join(_FOLDERS)}")
-    with TemporaryDirectory() as folder:
-        _unpack(done.stdout, Path(folder))
+    with TemporaryDirectory() as folder, tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+        unpack(archive, Path(folder))
         there, settings = (Path(folder, name) for name in _FOLDERS)
         if not list((there / environment.name).glob("*.json")):
             raise not_compared(f"{of} has no tests/snapshots/{environment.name}")
@@ -71,16 +72,6 @@ def read(environment: Environment, of: Revision) -> dict[str, dict[str, Any]]:
             return snapshots.read(environment, there, settings)
         except (OperateError, SettingsFileError) as error:
             raise not_compared(f"the snapshots of {of} can't be read: {error}") from None
-
-
-def _unpack(content: bytes, folder: Path) -> None:
-    """Write an archive's files; links aren't followed."""
-    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-        for member in archive:
-            if file := archive.extractfile(member) if member.isfile() else None:
-                path = folder / member.name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(file.read())
 
 
 def _commit(name: str) -> str:

@@ -93,10 +93,6 @@ def _files(name: str, folder: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def shown(environment: Environment) -> str:
-    return f"tests/snapshots/{environment.name}"
-
-
 def deployed(environment: Environment) -> dict[str, Mapping[str, Any]]:
     """Return the templates of all deployed stacks by name, also of those that the app has lost. Raises OperateError."""
     session = check_account(environment)

@@ -113,16 +113,12 @@ def find_pipeline(environment: Environment, name: str | None) -> EnvironmentPipe
     raise OperateError(f"{environment.name} has no pipeline {name}: {known}")
 
 
-def check_streamed(pipeline: EnvironmentPipeline) -> None:
+def _topics(pipeline: EnvironmentPipeline, names: Sequence[str]) -> dict[str, str]:
     if pipeline.is_queried:
         raise OperateError(
             f"{pipeline.name} is queried: nothing of it is in Kafka, and no connector reads it"
             " (docs/your-database/query-only.md)"
         )
-
-
-def _topics(pipeline: EnvironmentPipeline, names: Sequence[str]) -> dict[str, str]:
-    check_streamed(pipeline)
     return {entry.name: entry.captured.topic(pipeline.prefix) for entry in chosen(pipeline, names)}
 
 
@@ -158,12 +154,9 @@ def start_ui(cluster: Cluster) -> NoReturn:
         raise OperateError(f"the Kafka UI reads your AWS credentials from ~/.aws, which isn't there; {WITHOUT_DOCKER}")
     docker = _docker()
     typer.echo(f"{cluster.environment}'s Kafka at {URL} in about half a minute; Ctrl-C ends it")
+    argv = ["docker", "compose", "--file", str(COMPOSE_FILE), "up"]
     # Replace this process: Ctrl-C reaches only Docker, which then stops the container.
-    os.execve(docker, compose("up"), os.environ | variables(cluster, credentials))  # noqa: S606  no shell wanted
-
-
-def compose(*arguments: str) -> list[str]:
-    return ["docker", "compose", "--file", str(COMPOSE_FILE), *arguments]
+    os.execve(docker, argv, os.environ | variables(cluster, credentials))  # noqa: S606  no shell wanted
 
 
 def variables(cluster: Cluster, credentials: Path) -> dict[str, str]:

@@ -160,7 +160,11 @@ def configuration(cluster: Cluster) -> dict[str, object]:
 def connect(cluster: Cluster, *, group: str = READER_GROUP) -> Iterator[Reader]:
     """Return a reader, which can tell where a group resumes without joining it. Refusals become OperateErrors."""
     if cluster.region is not None:
-        _check_credentials(cluster.region)
+        # Sign a login before librdkafka does, which would hide the reason for a failure.
+        try:
+            msk_login.Login(cluster.region)("")
+        except msk_login.NoCredentialsError as error:
+            raise OperateError(f"no AWS credentials to log in to Kafka with: {LOG_IN}") from error
     check_reachable(cluster)
     problems = Problems()
     consumer = Consumer(configuration(cluster) | {"group.id": group, "error_cb": problems})
@@ -172,14 +176,6 @@ def connect(cluster: Cluster, *, group: str = READER_GROUP) -> Iterator[Reader]:
         raise OperateError(_explain(cluster, error.args[0], problems)) from None
     finally:
         consumer.close()
-
-
-def _check_credentials(region: str) -> None:
-    """Sign a login before librdkafka does, which would hide the reason for a failure."""
-    try:
-        msk_login.Login(region)("")
-    except msk_login.NoCredentialsError as error:
-        raise OperateError(f"no AWS credentials to log in to Kafka with: {LOG_IN}") from error
 
 
 def _explain(cluster: Cluster, error: KafkaError, problems: Problems) -> str:

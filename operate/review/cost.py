@@ -4,12 +4,10 @@ from typing import NamedTuple
 
 from operate.costs.bill import confirmed, items, total, unknown
 from operate.costs.prices import load_prices
-from operate.costs.report import NOT_IN_IT, figures
+from operate.costs.report import NOT_IN_IT, TENS, figures
 from operate.errors import OperateError
 from operate.review.rows import Section, Table
 from stacks.gate.template import App
-
-TENS = -1
 
 
 class Cost(NamedTuple):

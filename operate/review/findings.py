@@ -72,13 +72,8 @@ def _budget(app: App) -> Iterator[Finding]:
 def _placeholders(environment: Environment) -> Iterator[Finding]:
     file = f"environments/{environment.name}.toml"
     for key, reason in placeholders(environment):
-        yield Finding(
-            rule=PLACEHOLDER,
-            level="warning",
-            stack=file,
-            resource=key,
-            message=f"{reason}; nothing deploys while it stands there",
-        )
+        message = f"{reason}; nothing deploys while it stands there"
+        yield Finding(rule=PLACEHOLDER, level="warning", stack=file, resource=key, message=message)
 
 
 def _linter(region: str) -> "Runner":

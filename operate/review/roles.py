@@ -157,10 +157,7 @@ def let_in(material: Material) -> list[tuple[Cell, ...]]:
     found = [(subject, each) for subject in material.app.subjects for each in subject.grants if each.principal]
     own, why = f":iam::{material.environment.account}:root", material.synthesis.accepted
     actions = grouped(
-        (
-            (_who(material, each), _where(material, subject, each), _only(material, each), why.get(each, "")),
-            each.action,
-        )
+        ((_who(material, each), _where(material, subject, each), _only(material, each), why.get(each, "")), each.action)
         for subject, each in found
         if subject.type not in _OTHERS and not each.principal.endswith(own)
     )

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
+from operate.review.rows import grouped
 from stacks.gate.template import as_list, written
 
 # Services' common names, by action prefix.
@@ -53,10 +54,7 @@ _OPERATORS = {
 
 def in_words(actions: Iterable[str]) -> tuple[str, ...]:
     """Describe the actions for each service: reads, changes, deletes, and by name those that are neither."""
-    by_service: dict[str, list[str]] = {}
-    for action in actions:
-        service, _, name = action.partition(":")
-        by_service.setdefault(service, []).append(name)
+    by_service = grouped((service, name) for service, _, name in (action.partition(":") for action in actions))
     return tuple(
         f"{SERVICES.get(service, service)}: {', '.join(dict.fromkeys(_kinds(names)))}"
         for service, names in sorted(by_service.items())

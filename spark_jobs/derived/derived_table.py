@@ -79,14 +79,11 @@ class DerivedTable(MadeTable):
         """Return the newest instants; None if a table has none yet, or these are in the rows already."""
         instants = {name: timeline.last_instant() for name, timeline in self._inputs.items()}
         wanted = {name: at for name, at in instants.items() if at is not None}
-        waits = self._waits(tuple(name for name, at in instants.items() if at is None))
-        return None if waits or wanted == self._of else wanted
-
-    def _waits(self, missing: tuple[str, ...]) -> bool:
+        missing = tuple(name for name, at in instants.items() if at is None)
         if missing != self._missing:
             self._log(f"waits for {', '.join(missing)}: no commit yet" if missing else "the query's tables are there")
         self._missing = missing
-        return bool(missing)
+        return None if missing or wanted == self._of else wanted
 
     def _brought(self, wanted: Mapping[str, str], started: float) -> CommitReport | None:
         stored = self._rows()

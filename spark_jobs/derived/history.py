@@ -68,10 +68,10 @@ class CommitEvents:
     def read(self, name: str) -> DataFrame:
         return self._spark.read.parquet(f"{self._path}/{name}")
 
-    def forget_before(self, instant: str, names: Iterable[str]) -> None:
-        """Remove those of `names` that no commit after an instant can name."""
+    def forget(self, last: str, names: Iterable[str]) -> None:
+        """Remove those of `names` that no commit after the one of `last` can name."""
         for name in names:
-            if _follows(name) < instant:
+            if _follows(name) <= _follows(last):
                 self._hadoop.delete(f"{self._path}/{name}")
 
 
@@ -242,7 +242,8 @@ class HistoryTable(MadeTable):
         rows = differences.writable(rows, self._keys, schema, reserved=COLUMNS)
         newest = None if stored is None else self._newest(stored)
         put_away = self._events.names()
-        chains = self._chains(self._named(instants, put_away), rows, newest)
+        named = self._named(instants, put_away)
+        chains = self._chains(named, rows, newest)
         with ExitStack() as cached:
             if chains is not None:
                 cached.callback(chains.unpersist)
@@ -253,7 +254,8 @@ class HistoryTable(MadeTable):
             if chains is not None and not chains.isEmpty():
                 found, is_new = self._without(found, chains).unionByName(chains), True
             commit = self._write(self._dated(found, instant), json.dumps({"history_to": instant})) if is_new else None
-        self._events.forget_before(instant, put_away)
+        if named:
+            self._events.forget(named[-1], put_away)
         return None if commit is None else report(commit, commit.inserts + commit.updates, 1, started)
 
     def _named(self, instants: Sequence[str], put_away: Sequence[str]) -> list[str]:
@@ -291,15 +293,11 @@ class HistoryTable(MadeTable):
 
         A delete has its own event's time if another event followed within the commit.
         """
-        ms = self._committed_ms(instant)
+        timeline = Hadoop(self._spark).jvm.org.apache.hudi.common.table.timeline.HoodieActiveTimeline
+        ms = int(timeline.parseDateFromInstantTime(instant).getTime())
         came = [F.col(name) for name in (READ_MS, SOURCE_TIME_MS) if name in versions.columns]
         begun = F.timestamp_millis(F.coalesce(*came, F.lit(ms)).cast("long"))
         kept = (*self._keys, ENDED, VERSION)
         values = [F.col(name) if name in kept else F.when(~F.col(ENDED), F.col(name)) for name in versions.columns]
         named = [value.alias(name) for name, value in zip(versions.columns, values, strict=True)]
         return versions.select(*named, begun.alias(VALID_FROM), F.lit(int(instant)).cast("long").alias(COMMIT))
-
-    def _committed_ms(self, instant: str) -> int:
-        jvm = Hadoop(self._spark).jvm
-        parsed = jvm.org.apache.hudi.common.table.timeline.HoodieActiveTimeline.parseDateFromInstantTime(instant)
-        return int(parsed.getTime())

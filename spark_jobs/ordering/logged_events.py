@@ -118,7 +118,6 @@ class LoggedEvents(Orderer):
     """Gives events their places, drops those with a newer known state, and fills in TOAST placeholders."""
 
     remembers_deletes = True
-    _differences: DataFrame | None = None
 
     def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> OrderedChanges:
         """Return the events with TOAST placeholders replaced, and those without a known value."""
@@ -154,11 +153,6 @@ class LoggedEvents(Orderer):
         restored, lacking = changes.restore_placeholders(events, stored, list(types), ordering=ordering)
         return OrderedChanges(restored, _without_a_value(lacking), summary, notes=notes)
 
-    def release(self) -> None:
-        if self._differences is not None:
-            self._differences.unpersist()
-            self._differences = None
-
     def _loaded(self, batch: LoadBatch, events: DataFrame, decoded: DecodedBatch) -> OrderedChanges:
         summary, has_all = decoded.summary, F.size("placeholders") == 0
         lacking = _without_a_value(events.filter(~has_all)) if summary.placeholders else None
@@ -166,7 +160,7 @@ class LoggedEvents(Orderer):
         found = differences(events, self._stored_rows, self._decoder.columns, batch, complete=not summary.bad)
         if found is None:
             return OrderedChanges(events.filter(has_all), lacking, summary, fresh=True, whole_keys=decoded.whole_keys)
-        self._differences = found.persist()
+        found = self._keep(found)
         gone = found.filter("deleted").count()
         note = f"{summary.bad} rows don't fit, so rows that the source no longer has stay"
         notes = (note,) if summary.bad else ()

@@ -76,13 +76,21 @@ class Orderer(ABC):
         self._settings = settings
         self._decoder = decoder
         self._stored_rows = stored_rows
+        self._kept: list[DataFrame] = []
 
     @abstractmethod
     def __call__(self, batch: Batch, decoded: DecodedBatch, progress: Checkpoint) -> OrderedChanges:
         """Return the table's changes from a decoded batch, after the commit with `progress`."""
 
-    def release(self) -> None:  # noqa: B027  (not each caches)
+    def _keep(self, frame: DataFrame) -> DataFrame:
+        self._kept.append(frame.persist())
+        return self._kept[-1]
+
+    def release(self) -> None:
         """Free the batch's cached data, after its commit or failure."""
+        for frame in self._kept:
+            frame.unpersist()
+        self._kept = []
 
 
 def operation_for(settings: TableSettings, ordered: OrderedChanges, *, is_new: bool, log: Log) -> str:

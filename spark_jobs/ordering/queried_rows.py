@@ -68,7 +68,6 @@ class QueriedRows(Orderer):
     def __init__(self, spark: SparkSession, settings: TableSettings, **parts: Any) -> None:
         """Raise SettingsError for a table in which a key may be repeated; `parts` are Orderer's."""
         super().__init__(spark, settings, **parts)
-        self._kept: list[DataFrame] = []
         if not settings.global_index:
             raise SettingsError(f"{keys.INDEX_TYPE}: JdbcSource needs a global index, which finds a key anywhere")
 
@@ -209,15 +208,6 @@ class QueriedRows(Orderer):
             batch.settled(after if batch.lake_rows is not None and all_fit else None, 0)
         else:
             batch.settled(after if after == batch.rows else None, batch.rows - after)
-
-    def _keep(self, frame: DataFrame) -> DataFrame:
-        self._kept.append(frame.persist())
-        return self._kept[-1]
-
-    def release(self) -> None:
-        for frame in self._kept:
-            frame.unpersist()
-        self._kept = []
 
 
 def _with_operation(events: DataFrame, operation: Expression) -> DataFrame:

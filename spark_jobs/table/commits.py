@@ -208,13 +208,18 @@ class Timeline:
         return {instant for text in found for instant in re.findall(r"\d+", text)}
 
     def first_whole(self) -> str:
-        """Return the oldest instant whose files the last cleaning has kept; empty if it names none."""
-        client = self.meta_client()
-        last = client.getActiveTimeline().getCleanerTimeline().filterCompletedInstants().lastInstant()
-        if not last.isPresent():
-            return ""
-        utilities = self._hadoop.jvm.org.apache.hudi.common.util.CleanerUtils
-        return str(utilities.getCleanerMetadata(client, last.get()).getEarliestCommitToRetain() or "")
+        """Return the oldest instant whose files cleanings have kept, unfinished ones too; empty without any.
+
+        One that counts versions of files names none: only the newest instant is certainly whole then.
+        """
+        client, utilities = self.meta_client(), self._hadoop.jvm.org.apache.hudi.common.util.CleanerUtils
+        cleanings, kept = client.getActiveTimeline().getCleanerTimeline(), list[Any]()
+        if (last := cleanings.filterCompletedInstants().lastInstant()).isPresent():
+            kept.append(utilities.getCleanerMetadata(client, last.get()).getEarliestCommitToRetain())
+        for each in cleanings.filterInflightsAndRequested().getInstants():
+            earliest = utilities.getCleanerPlan(client, each).getEarliestInstantToRetain()
+            kept.append(earliest and earliest.getTimestamp())
+        return max((str(instant or self.last_instant()) for instant in kept), default="")
 
     def ordering_field(self) -> str:
         """Return the column that decides which of two rows of a key is newer."""

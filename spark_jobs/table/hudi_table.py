@@ -20,7 +20,7 @@ from spark_jobs.runtime.hadoop import NOTHING_KNOWN, FileMemory, Hadoop
 from spark_jobs.table import commits, repair
 from spark_jobs.table.commits import TABLE_VERSION, Timeline
 
-BUCKET = keys.BUCKET
+_ALLOWS_UPDATES = "org.apache.hudi.client.clustering.update.strategy.SparkAllowUpdateStrategy"
 _ALONE = "SINGLE_WRITER"
 # Each has its own store, which another index doesn't fill.
 _APART = ("HBASE", "INMEMORY")
@@ -35,7 +35,7 @@ _SAMPLE = 1_000
 
 def is_bucketed(settings: TableSettings) -> bool:
     """Tell whether a key's bucket is computed from the key."""
-    return settings.write_options.get(keys.INDEX_TYPE, "").upper() == BUCKET
+    return settings.write_options.get(keys.INDEX_TYPE, "").upper() == keys.BUCKET
 
 
 def layout_of(settings: TableSettings) -> str:
@@ -45,7 +45,7 @@ def layout_of(settings: TableSettings) -> str:
         engine = options.get("hoodie.index.bucket.engine", "SIMPLE").upper()
         by = options.get("hoodie.bucket.index.hash.field", ",".join(settings.key_fields))
         many = f"{buckets(settings)} buckets" if engine == "SIMPLE" else engine
-        return f"{BUCKET}, {many} by {by}"
+        return f"{keys.BUCKET}, {many} by {by}"
     return kind if kind in _APART else "global" if settings.global_index else "per partition"
 
 
@@ -60,10 +60,10 @@ def layout_of_files(file_ids: Iterable[str], settings: TableSettings) -> str:
     if not numbers:
         return wanted
     if max(numbers) >= _MOST_BUCKETS:
-        return f"no {BUCKET}" if is_bucketed(settings) else wanted
+        return f"no {keys.BUCKET}" if is_bucketed(settings) else wanted
     if is_bucketed(settings) and max(numbers) < buckets(settings):
         return wanted
-    return f"{BUCKET}, {max(numbers) + 1} buckets or more"
+    return f"{keys.BUCKET}, {max(numbers) + 1} buckets or more"
 
 
 @dataclass(frozen=True)
@@ -164,6 +164,10 @@ class HudiTable(Timeline):
         defaults = {"hoodie.combine.before.upsert": "false", "hoodie.combine.before.insert": "false"}
         if settings.table_type == "MERGE_ON_READ":
             defaults["hoodie.compact.inline"] = str(settings.compaction).lower()
+        if settings.write_options.get("hoodie.clustering.inline", "").lower() == "true":
+            # One that was interrupted is rolled back: otherwise it refuses every write to its files.
+            defaults["hoodie.clustering.updates.strategy"] = _ALLOWS_UPDATES
+            defaults["hoodie.clustering.rollback.pending.replacecommit.on.conflict"] = "true"
         fixed = {
             "hoodie.table.name": settings.name,
             "hoodie.database.name": settings.database,
@@ -191,13 +195,15 @@ class HudiTable(Timeline):
         return repair.write_client(self._spark, self._path, self._settings.name, given)
 
     def _check_index(self) -> None:
-        newest = next((json.loads(details) for _, details in self.active()), None)
-        if newest is None:
+        written = [json.loads(details) for _, details in self.active()]
+        if not written:
             return
         wanted = layout_of(self._settings)
-        found = (newest.get("extraMetadata") or {}).get(keys.INDEX_LAYOUT)
+        # Compactions, clusterings and other programs' commits don't record it.
+        recorded = ((each.get("extraMetadata") or {}).get(keys.INDEX_LAYOUT) for each in written)
+        found = next(filter(None, recorded), None)
         if found is None:
-            stats = [stat for each in (newest.get("partitionToWriteStats") or {}).values() for stat in each]
+            stats = [stat for each in (written[0].get("partitionToWriteStats") or {}).values() for stat in each]
             found = layout_of_files([str(stat["fileId"]) for stat in stats], self._settings)
             if found == wanted and is_bucketed(self._settings) and self._has_misplaced_rows():
                 found = "another number of buckets, or by other fields"

@@ -106,8 +106,11 @@ def remove_torn_files(hadoop: Hadoop, path: str) -> list[str]:
     completed = sorted(name for name in sizes if _COMPLETED.fullmatch(name))
     torn = [name for name in completed if not sizes[name]]
     commits = [name for name in completed if name.endswith("commit") and name not in torn]
-    if commits and not _is_json(hadoop.read_text(f"{timeline}/{commits[-1]}")):
-        torn.append(commits[-1])
+    if commits:
+        try:
+            json.loads(hadoop.read_text(f"{timeline}/{commits[-1]}"))
+        except ValueError:
+            torn.append(commits[-1])
     for name in torn:
         hadoop.delete(f"{timeline}/{name}")
     return [f"{timeline}/{name}" for name in torn]
@@ -199,11 +202,3 @@ def _doubled_buckets(timeline: Timeline, jvm: Any) -> list[str]:
             if file_group.getLatestFileSlice().isPresent()
         )
     return sorted(bucket for bucket, count in found.items() if count > 1)
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True

@@ -12,7 +12,6 @@ from operate.costs.lines import FREE, LINES
 from operate.costs.prices import load_prices
 from operate.costs.report import HOURS_A_WEEK, at_hours, budget_problem, hints, overview, report
 from operate.diff import snapshots
-from operate.errors import OperateError
 from settings import aws_offers
 from settings.load import load, names
 from spark_jobs.table.claim import LEASE_SECONDS
@@ -126,10 +125,7 @@ def test_every_type_is_paid_or_known_to_cost_nothing() -> None:
     [
         (changed(DEV, "AWS::EC2::Instance", "InstanceType", "c9.nano"), "instances, c9.nano; instances, c9.nano"),
         (gained(DEV, "lake", {"Type": "AWS::EFS::FileSystem"}), "AWS::EFS::FileSystem"),
-        (
-            changed(DEV, BROKERS, "BrokerNodeGroupInfo.StorageInfo", {"Ref": "Size"}),
-            "their volumes, GB of Cluster",
-        ),
+        (changed(DEV, BROKERS, "BrokerNodeGroupInfo.StorageInfo", {"Ref": "Size"}), "their volumes, GB of Cluster"),
     ],
 )
 def test_what_has_no_price_is_said_and_the_total_incomplete(app: App, what: str) -> None:
@@ -226,12 +222,6 @@ def test_a_budget_below_the_costs_is_said_with_what_would_do() -> None:
 def test_managed_scaling_is_mentioned_because_it_is_not_in_the_total() -> None:
     assert "managed scaling goes up to 6" in report(PROD, PRICES)
     assert "managed scaling" not in report(DEV, PRICES)
-
-
-def test_another_region_has_no_prices() -> None:
-    settings = DEV.facts.settings.model_copy(update={"region": "eu-west-1"})
-    with pytest.raises(OperateError, match="prices of ap-southeast-2, not those of eu-west-1"):
-        items(dataclasses.replace(DEV, facts=Facts(settings=settings)), PRICES)
 
 
 def test_every_price_says_when_and_where_it_was_read() -> None:

@@ -94,9 +94,7 @@ def test_a_release_without_checksum_is_refused_before_anything_happens(
 
 @pytest.mark.usefixtures("pin_all_but")
 @pytest.mark.parametrize("command", [deploy.bootstrap, deploy.deploy, deploy.destroy])
-def test_another_accounts_credentials_are_refused(
-    called: Path, environment: Environment, command: Callable[..., int]
-) -> None:
+def test_others_credentials_are_refused(called: Path, environment: Environment, command: Callable[..., int]) -> None:
     line = f'credentials are of account {MOTOS_ACCOUNT}, but .* says account = "987654321098"'
     with pytest.raises(OperateError, match=line):
         command(environment.model_copy(update={"account": "987654321098"}))
@@ -228,9 +226,7 @@ def test_without_cdks_command_line_it_says_so(environment: Environment, monkeypa
 
 @pytest.mark.usefixtures("synthesized")
 @pytest.mark.parametrize(("policy", "stays"), [("destroy", False), ("retain", True)])
-def test_the_network_stays_where_kept_things_lie_in_it(
-    called: Path, environment: Environment, policy: str, *, stays: bool
-) -> None:
+def test_the_network_of_kept_things_stays(called: Path, environment: Environment, policy: str, *, stays: bool) -> None:
     assert deploy.destroy(environment.model_copy(update={"removal_policy": policy})) == 0
     arguments = json.loads(called.read_text())
     assert arguments[0] == "destroy"
@@ -261,16 +257,8 @@ def test_adopting_imports_stack_by_stack_and_stops_at_the_first_failure(
 
 
 @pytest.mark.usefixtures("synthesized")
-def test_nothing_to_adopt_is_said(called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deploy, "write_mappings", lambda *_: {})
-    with pytest.raises(OperateError, match="nothing to adopt"):
-        deploy.adopt(environment)
-    assert not called.exists()
-
-
-@pytest.mark.usefixtures("synthesized", "called")
-def test_what_a_failed_deployment_left_goes_before_the_import(
-    environment: Environment, monkeypatch: pytest.MonkeyPatch
+def test_what_a_failed_deployment_left_goes_first_and_nothing_to_adopt_is_said(
+    called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = Mock()
     monkeypatch.setattr(deploy, "check_account", lambda _environment: session)
@@ -279,3 +267,4 @@ def test_what_a_failed_deployment_left_goes_before_the_import(
     with pytest.raises(OperateError, match="nothing to adopt"):
         deploy.adopt(environment)
     session.client.return_value.delete_stack.assert_called_once_with(StackName="dev-cdc-lake-lake")
+    assert not called.exists()

@@ -10,17 +10,8 @@ from operate.errors import OperateError
 from operate.outputs import check_account, output
 from operate.vpn import connection
 from settings.environment import Environment
-from settings.load import load
 from tests.operate.conftest import MOTOS_ACCOUNT, deploy, without_credentials
 from tests.stacks.handlers.clients import client
-
-BROKERS = "b-1.example:9098,b-2.example:9098"
-
-
-@pytest.mark.usefixtures("aws")
-def test_a_deployed_stacks_output_is_found(environment: Environment) -> None:
-    deploy("dev-cdc-lake-streaming", BootstrapBrokers=BROKERS)
-    assert output(environment, "streaming", "BootstrapBrokers") == BROKERS
 
 
 @pytest.mark.usefixtures("aws")
@@ -35,13 +26,6 @@ def test_what_isnt_deployed_yet_is_one_line(environment: Environment, stack: str
     deploy(stack, ClusterArn="arn")
     with pytest.raises(OperateError, match=line):
         output(environment, "streaming", "BootstrapBrokers")
-
-
-@pytest.mark.usefixtures("aws")
-def test_credentials_of_another_account_are_refused() -> None:
-    other = load("dev").model_copy(update={"account": "999999999999"})
-    with pytest.raises(OperateError, match=f"{MOTOS_ACCOUNT}, but environments/dev.toml says .*999999999999"):
-        check_account(other)
 
 
 @pytest.mark.parametrize(

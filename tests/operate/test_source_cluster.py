@@ -9,7 +9,6 @@ import pytest
 from contract.tags import RESNAPSHOT, resnapshot
 from operate.errors import OperateError
 from operate.source_cluster import check_origin, missed_since, nothing_missed
-from settings.environment import Environment
 from settings.environment_pipeline import OutsideDatabase
 from settings.load import load, load_pipeline
 
@@ -24,11 +23,6 @@ OUTSIDE = OutsideDatabase(
     host="crm.example.com", secret="arn:aws:secretsmanager:ap-southeast-2:222222222222:secret:crm-AbCdEf"
 )
 OTHERS: dict[str, dict[str, Any]] = {"shop": {}, "crm": {"database": OUTSIDE}}
-
-
-@pytest.fixture
-def environment() -> Environment:
-    return load("prod")
 
 
 def rds() -> Any:
@@ -53,7 +47,8 @@ def deployed(cluster: dict[str, Any]) -> None:
     stack.template = json.dumps(template(cluster))
 
 
-def test_changes_that_were_missed_are_known_until_the_lake_is_equal(environment: Environment) -> None:
+def test_changes_that_were_missed_are_known_until_the_lake_is_equal() -> None:
+    environment = load("prod")
     session, [orders] = boto3.Session(region_name="ap-southeast-2"), environment.pipelines
     assert missed_since(session, environment) == {}
     nothing_missed(session, environment, orders)

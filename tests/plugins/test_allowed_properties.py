@@ -3,7 +3,7 @@
 The S3 sink's classes are on no package registry: docs/decisions/0040.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -40,10 +40,8 @@ def java() -> Iterator[Any]:
 def debezium(java: Any) -> frozenset[str]:
     """The names of all fields of Debezium's connector, including undocumented ones."""
     connector = java.io.debezium.connector.postgresql.PostgresConnectorConfig
-    fields = [
-        field.name()
-        for field in java.java.util.stream.StreamSupport.stream(connector.ALL_FIELDS.spliterator(), False).toList()
-    ]
+    every = java.java.util.stream.StreamSupport.stream(connector.ALL_FIELDS.spliterator(), False).toList()
+    fields = [field.name() for field in every]
     config = connector.configDef().getClass().getClassLoader().loadClass(CONFIG)
     while config.getName() != "java.lang.Object":
         found = [field for field in config.getDeclaredFields() if field.getType().getName() == FIELD]
@@ -97,7 +95,7 @@ def test_whatever_debezium_and_connect_know_is_allowed_or_has_a_reason(java: Any
 def test_nothing_is_allowed_or_refused_that_isnt_there(java: Any, debezium: frozenset[str]) -> None:
     known = {*debezium, *names(java, "Source"), *clients(java), *OPEN}
     assert OF_SOURCES.names <= known
-    assert [begin for begin in OF_SOURCES.refused if not _begins(known, begin)] == []
+    assert [begin for begin in OF_SOURCES.refused if not any(name.startswith(begin) for name in known)] == []
     sink = [name for name in OF_SINKS.names if not name.startswith("connect.s3.")]
     assert set(sink) <= names(java, "Sink") | clients(java)
 
@@ -130,10 +128,6 @@ def test_debezium_knows_every_property_of_the_source(java: Any, debezium: frozen
 
 def _is_unknown(allowed: AllowedProperties, name: str) -> bool:
     return UNKNOWN in (allowed.problem(name, "?") or "")
-
-
-def _begins(known: Iterable[str], begin: str) -> bool:
-    return any(name.startswith(begin) for name in known)
 
 
 # As production accepted them: properties of Debezium and Connect themselves, misspelt ones, values out of any bounds.

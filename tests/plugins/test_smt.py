@@ -3,16 +3,7 @@ import zipfile
 import pytest
 
 from local.setup.jars import jar_folder
-from plugins.connector_properties import (
-    STANDARD,
-    insert_topic,
-    insert_values,
-    key_of,
-    problems,
-    properties,
-    rename,
-    to_header,
-)
+from plugins.connector_properties import insert_topic, insert_values, key_of, problems, properties, rename, to_header
 
 STEPS = (
     *key_of("address_id"),
@@ -23,7 +14,7 @@ STEPS = (
 )
 
 
-INSERTION = {"transforms": "a", "transforms.a.type": f"{STANDARD}.InsertField$Value"}
+INSERTION = {"transforms": "a", "transforms.a.type": "org.apache.kafka.connect.transforms.InsertField$Value"}
 
 
 def test_steps_are_taken_in_their_order() -> None:
@@ -32,7 +23,7 @@ def test_steps_are_taken_in_their_order() -> None:
     given = {
         "createKey.fields": "address_id",
         "extractKey.field": "address_id",
-        "extractKey.type": f"{STANDARD}.ExtractField$Key",
+        "extractKey.type": "org.apache.kafka.connect.transforms.ExtractField$Key",
         "insertTopic.topic.field": "message_topic",
         "insert_message_source.static.field": "message_source",
         "insert_message_source.static.value": "pagila",

@@ -7,12 +7,10 @@ import pytest
 from settings.load import load
 from tests.settings.pipelines import Project
 from tests.stacks.environments import only_queried
-from tests.stacks.settings import change, refusal
+from tests.stacks.settings import change
 
 ACCOUNT = "111111111111"
 ANALYSTS = f"arn:aws:quicksight:us-east-1:{ACCOUNT}:group/default/analysts"
-READER = f"arn:aws:iam::{ACCOUNT}:role/analyst"
-READERS = "environments/dev.toml: analytics.lake_formation_readers: "
 
 
 def test_a_file_without_the_section_goes_on_as_it_is(folder: Path) -> None:
@@ -28,23 +26,6 @@ def test_a_user_or_group_of_quicksight_of_any_region_is_taken(folder: Path, who:
     principal = f"arn:aws:quicksight:us-east-1:{ACCOUNT}:{who}"
     change(folder, "dev", "analytics", f'quicksight_principal = "{principal}"')
     assert load("dev", folder).analytics.quicksight_principal == principal
-
-
-@pytest.mark.parametrize(
-    ("readers", "said"),
-    [
-        ('["analyst"]', "environments/dev.toml: analytics.lake_formation_readers"),
-        (
-            f'["{READER.replace(ACCOUNT, "999999999999")}"]',
-            f"{READERS}arn:aws:iam::999999999999:role/analyst is of anot",
-        ),
-        (f'["{READER}", "{READER}"]', f"{READERS}'{READER}' is given twice"),
-    ],
-)
-def test_readers_are_roles_and_users_of_this_account(folder: Path, readers: str, said: str) -> None:
-    change(folder, "dev", "analytics", "lake_formation = true")
-    change(folder, "dev", "analytics", f"lake_formation_readers = {readers}")
-    assert refusal(folder, "dev").startswith(said)
 
 
 def test_there_is_no_dashboard_where_no_orders_are(project: Project) -> None:

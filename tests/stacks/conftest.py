@@ -59,9 +59,7 @@ class Synthesized:
 
     def connectors(self) -> dict[str, dict[str, Any]]:
         """The requests of MSK Connect's connectors, by name."""
-        return {
-            request["connectorName"]: request for request in self.requests("connectors", "Custom::Connector").values()
-        }
+        return {each["connectorName"]: each for each in self.requests("connectors", "Custom::Connector").values()}
 
     def rights(self, role: str, beginning: str) -> Iterator[tuple[set[str], set[str]]]:
         """Actions and resources of the statements of the roles whose logical ids start with this."""

@@ -75,10 +75,7 @@ def told(found: Environment, *, one_step: bool) -> set[str]:
     ("entry", "properties"),
     [
         ("append_only = true", {"hoodie.streamer.append.only=true"}),
-        (
-            "retention_hours = 168",
-            {"hoodie.cleaner.policy=KEEP_LATEST_BY_HOURS", "hoodie.cleaner.hours.retained=168"},
-        ),
+        ("retention_hours = 168", {"hoodie.cleaner.policy=KEEP_LATEST_BY_HOURS", "hoodie.cleaner.hours.retained=168"}),
         ('evolution = "fixed"', {"hoodie.streamer.schema.max.new.columns=0"}),
     ],
 )
@@ -214,9 +211,7 @@ def test_the_job_of_all_tables_takes_what_the_step_says(steps: list[Step], files
         assert own[keys.RECORD_KEY]
 
 
-def test_the_job_of_one_table_takes_what_the_step_says_and_its_query_from_a_file(
-    steps: list[Step], files: Files
-) -> None:
+def test_a_tables_job_takes_what_the_step_says_and_its_query_from_a_file(steps: list[Step], files: Files) -> None:
     arguments = of_program(steps[-1])
     options = parse(arguments)
     own = read(files, str(options.props))
@@ -241,20 +236,14 @@ def test_the_driver_is_postgresqls() -> None:
 
 def test_the_driver_is_the_locked_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "CACHE", tmp_path)
-    lock = tmp_path / "jars.lock"
-    (tmp_path / "postgresql").mkdir()
-    content = b"a jar"
-    (tmp_path / "postgresql" / "driver.jar").write_bytes(content)
-    for sha256, problem in (
-        (hashlib.sha256(content).hexdigest(), None),
-        ("0" * 64, r"driver\.jar isn't the jar that jars\.lock names: run `make setup`"),
-    ):
-        lock.write_text(json.dumps({"postgresql": {"driver.jar": {"sha256": sha256}}}))
-        if problem is None:
-            assert jobs.driver_jar(lock) == tmp_path / "postgresql" / "driver.jar"
-        else:
-            with pytest.raises(jobs.DriverError, match=problem):
-                jobs.driver_jar(lock)
+    lock, jar = tmp_path / "jars.lock", tmp_path / "postgresql" / "driver.jar"
+    lock.write_text(json.dumps({"postgresql": {"driver.jar": {"sha256": hashlib.sha256(b"a jar").hexdigest()}}}))
+    jar.parent.mkdir()
+    jar.write_bytes(b"a jar")
+    assert jobs.driver_jar(lock) == jar
+    jar.write_bytes(b"another jar")
+    with pytest.raises(jobs.DriverError, match=r"driver\.jar isn't the jar that jars\.lock names: run `make setup`"):
+        jobs.driver_jar(lock)
 
 
 def test_a_driver_that_is_not_there_is_one_line() -> None:

@@ -18,7 +18,7 @@ from operate.diff import snapshots
 from operate.diff.normal_form import text_of
 from settings.load import load
 from stacks import lambda_assets
-from stacks.lambda_assets import KAFKA, PSYCOPG2, ROOT, sql_hash, stage
+from stacks.lambda_assets import KAFKA, PSYCOPG2, ROOT, WheelError, sql_hash, stage
 
 MODULE = "preparation"
 # Not run by any preparation.
@@ -149,15 +149,11 @@ def pip(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 @pytest.mark.usefixtures("cache")
 def test_a_layer_that_isnt_there_is_one_line(requirements: Path) -> None:
-    with pytest.raises(
-        lambda_assets.WheelError, match=r"psycopg2-binary for Lambda isn't in cache/layers: run `make setup`"
-    ):
+    with pytest.raises(WheelError, match=r"psycopg2-binary for Lambda isn't in cache/layers: run `make setup`"):
         lambda_assets.layer_folder(PSYCOPG2, requirements)
 
 
-def test_it_is_fetched_once_for_lambdas_system_with_its_hashes(
-    requirements: Path, cache: Path, pip: list[list[str]]
-) -> None:
+def test_it_is_fetched_once_for_lambda_with_its_hashes(requirements: Path, cache: Path, pip: list[list[str]]) -> None:
     folder = lambda_assets.fetch(PSYCOPG2, requirements)
     assert lambda_assets.fetch(PSYCOPG2, requirements) == folder
     assert lambda_assets.layer_folder(PSYCOPG2, requirements) == folder
@@ -171,7 +167,7 @@ def test_it_is_fetched_once_for_lambdas_system_with_its_hashes(
 def test_another_version_is_another_layer(requirements: Path, pip: list[list[str]]) -> None:
     lambda_assets.fetch(PSYCOPG2, requirements)
     requirements.write_text(PINNED.replace("2.9.13", "2.9.14"))
-    with pytest.raises(lambda_assets.WheelError, match="make setup"):
+    with pytest.raises(WheelError, match="make setup"):
         lambda_assets.layer_folder(PSYCOPG2, requirements)
     assert len(pip) == 1
 
@@ -179,14 +175,14 @@ def test_another_version_is_another_layer(requirements: Path, pip: list[list[str
 def test_pips_reason_is_shown(requirements: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = subprocess.CompletedProcess([], 1, "", "WARNING: slow\nERROR: THESE PACKAGES DO NOT MATCH THE HASHES\n")
     monkeypatch.setattr(subprocess, "run", lambda *_args, **_options: failed)
-    with pytest.raises(lambda_assets.WheelError, match="ERROR: THESE PACKAGES DO NOT MATCH THE HASHES"):
+    with pytest.raises(WheelError, match="ERROR: THESE PACKAGES DO NOT MATCH THE HASHES"):
         lambda_assets.fetch(PSYCOPG2, requirements)
     assert list(cache.iterdir()) == []
 
 
 def test_a_lock_without_it_says_so(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("requests==1.0\n")
-    with pytest.raises(lambda_assets.WheelError, match="doesn't pin psycopg2-binary"):
+    with pytest.raises(WheelError, match="doesn't pin psycopg2-binary"):
         lambda_assets.layer_folder(PSYCOPG2, tmp_path / "requirements.txt")
 
 

@@ -13,17 +13,16 @@ from operate.diff import snapshots
 from settings.load import load
 from stacks.paused import OUTPUT, Paused
 from tests.cases import long
+from tests.stacks.conftest import Synthesized, synthesized
 from tests.stacks.environments import STREAMED, many_pipelines
-from tests.synthesis import shared_synthesis
 
 pytestmark = pytest.mark.synth
 
-Templates = dict[str, dict[str, Any]]
-Syntheses = dict[Paused, Templates]
+Syntheses = dict[Paused, Synthesized]
 
 
 def of_environment(folder: Path, environment: Any, **options: Any) -> Syntheses:
-    return {paused: shared_synthesis(environment, folder, paused=paused, **options).templates for paused in Paused}
+    return {paused: synthesized(environment, folder, paused=paused, **options) for paused in Paused}
 
 
 @pytest.fixture(scope="module")
@@ -43,26 +42,14 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Syntheses:
     return of_environment(folder / "cdk.out", many_pipelines(folder), pipelines=folder / "pipelines")
 
 
-def resources(templates: Templates, stack: str) -> dict[str, Any]:
-    return dict(templates[f"dev-cdc-lake-{stack}"]["Resources"])
-
-
-def outputs(templates: Templates, stack: str) -> dict[str, Any]:
-    return dict(templates[f"dev-cdc-lake-{stack}"]["Outputs"])
-
-
-def properties(templates: Templates, stack: str, type_: str) -> list[dict[str, Any]]:
-    return [each["Properties"] for each in resources(templates, stack).values() if each["Type"] == type_]
-
-
 def gone(syntheses: Syntheses, paused: Paused, stack: str) -> list[str]:
-    before, after = resources(syntheses[Paused.NOTHING], stack), resources(syntheses[paused], stack)
+    before, after = syntheses[Paused.NOTHING][stack]["Resources"], syntheses[paused][stack]["Resources"]
     return sorted(before[id_]["Type"] for id_ in before.keys() - after.keys())
 
 
 def changed(syntheses: Syntheses, paused: Paused, stack: str) -> set[str]:
     """The types of remaining resources with changed properties; dependencies aren't properties."""
-    before, after = resources(syntheses[Paused.NOTHING], stack), resources(syntheses[paused], stack)
+    before, after = syntheses[Paused.NOTHING][stack]["Resources"], syntheses[paused][stack]["Resources"]
     both = before.keys() & after.keys()
     return {before[id_]["Type"] for id_ in both if before[id_].get("Properties") != after[id_].get("Properties")}
 
@@ -83,18 +70,13 @@ def test_nothing_else_changes_but_alarms_and_the_topics_look(one_or_many: tuple[
         assert changed(syntheses, paused, "processing") == set()
         assert changed(syntheses, paused, "monitoring") == {"AWS::CloudWatch::Alarm"}
         for stack in ("network", "vpn", "database", "streaming", "lake", "analytics"):
-            name = f"dev-cdc-lake-{stack}"
-            assert syntheses[paused][name] == syntheses[Paused.NOTHING][name]
+            assert syntheses[paused][stack] == syntheses[Paused.NOTHING][stack]
 
 
 def test_no_stack_imports_what_a_pause_takes_away(dev: Syntheses) -> None:
-    def exports(templates: Templates) -> set[str]:
-        return {
-            json.dumps(output["Export"])
-            for template in templates.values()
-            for output in template.get("Outputs", {}).values()
-            if "Export" in output
-        }
+    def exports(made: Synthesized) -> set[str]:
+        outputs = [output for template in made.by_role.values() for output in template.get("Outputs", {}).values()]
+        return {json.dumps(output["Export"]) for output in outputs if "Export" in output}
 
     assert exports(dev[Paused.ALL]) == exports(dev[Paused.NOTHING])
 
@@ -109,19 +91,18 @@ def test_what_a_template_leaves_out_is_deleted_where_everything_else_is_kept(nam
 
 
 def test_the_topics_are_looked_at_again_when_a_pause_ends(dev: Syntheses) -> None:
-    [running], [paused] = (
-        properties(dev[which], "connectors", "Custom::Topics") for which in (Paused.NOTHING, Paused.ALL)
-    )
+    [running] = dev[Paused.NOTHING].properties("connectors", "Custom::Topics")
+    [paused] = dev[Paused.ALL].properties("connectors", "Custom::Topics")
     assert OUTPUT not in running
     assert paused == {**running, OUTPUT: "all"}
 
 
 def test_who_must_run_so_that_the_end_of_a_job_is_clean_stays(dev: Syntheses) -> None:
-    [step] = properties(dev[Paused.NOTHING], "processing", "Custom::EmrStep")
+    [step] = dev[Paused.NOTHING].properties("processing", "Custom::EmrStep")
     handler, _ = step["ServiceToken"]["Fn::GetAtt"]
-    assert handler in resources(dev[Paused.ALL], "processing")
+    assert handler in dev[Paused.ALL]["processing"]["Resources"]
     # CloudFormation deletes a resource before those that it refers to.
-    [cluster] = [id_ for id_, each in resources(dev[Paused.NOTHING], "processing").items() if each["Type"] == EMR.type]
+    [cluster] = dev[Paused.NOTHING].resources("processing", EMR.type)
     assert {"Ref": cluster} in step["Request"]["Fn::Join"][1]
 
 
@@ -129,7 +110,7 @@ def test_a_pause_rings_for_the_brokers_disks_alone(dev: Syntheses) -> None:
     def ringing(paused: Paused) -> set[str]:
         return {
             alarm["AlarmName"].removeprefix("dev-cdc-lake-")
-            for alarm in properties(dev[paused], "monitoring", "AWS::CloudWatch::Alarm")
+            for alarm in dev[paused].properties("monitoring", "AWS::CloudWatch::Alarm")
             if alarm.get("ActionsEnabled", True)
         }
 
@@ -138,9 +119,8 @@ def test_a_pause_rings_for_the_brokers_disks_alone(dev: Syntheses) -> None:
 
 
 def test_a_start_of_the_database_by_aws_is_mailed_in_a_pause(dev: Syntheses) -> None:
-    usual, paused = (
-        properties(dev[which], "monitoring", "AWS::Events::Rule") for which in (Paused.NOTHING, Paused.ALL)
-    )
+    usual = dev[Paused.NOTHING].properties("monitoring", "AWS::Events::Rule")
+    paused = dev[Paused.ALL].properties("monitoring", "AWS::Events::Rule")
     [rule] = [each for each in paused if each not in usual]
     assert rule["EventPattern"] == {
         "source": ["aws.rds"],
@@ -152,17 +132,14 @@ def test_a_start_of_the_database_by_aws_is_mailed_in_a_pause(dev: Syntheses) -> 
 
 def test_each_stack_says_what_it_leaves_out(dev: Syntheses) -> None:
     for stack in ("connectors", "processing", "monitoring"):
-        assert OUTPUT not in outputs(dev[Paused.NOTHING], stack)
+        assert OUTPUT not in dev[Paused.NOTHING][stack]["Outputs"]
         for paused in (Paused.SOURCES, Paused.ALL):
-            assert outputs(dev[paused], stack)[OUTPUT] == {"Value": paused.value}
-    assert {"SourceConnectorArn", "SinkConnectorArn"} <= outputs(dev[Paused.NOTHING], "connectors").keys()
-    assert not {"SourceConnectorArn", "SinkConnectorArn"} & outputs(dev[Paused.ALL], "connectors").keys()
+            assert dev[paused][stack]["Outputs"][OUTPUT] == {"Value": paused.value}
+    assert {"SourceConnectorArn", "SinkConnectorArn"} <= dev[Paused.NOTHING]["connectors"]["Outputs"].keys()
+    assert not {"SourceConnectorArn", "SinkConnectorArn"} & dev[Paused.ALL]["connectors"]["Outputs"].keys()
 
 
-@pytest.mark.parametrize(
-    ("paused", "line"),
-    [long("all", ""), ("a bit", "it is one of nothing, sources, all")],
-)
+@pytest.mark.parametrize(("paused", "line"), [long("all", ""), ("a bit", "it is one of nothing, sources, all")])
 def test_plain_cdk_makes_the_same_by_its_context(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], paused: str, line: str
 ) -> None:

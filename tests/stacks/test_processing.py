@@ -1,7 +1,6 @@
 """The EMR cluster and its steps: who reaches it, its rights, its encryption, and the effects of changes."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +18,11 @@ pytestmark = pytest.mark.synth
 
 
 def test_a_vpn_that_may_reaches_what_the_applications_serve(many: Synthesized) -> None:
-    found = _ways_in(many.properties("processing", "AWS::EC2::SecurityGroupIngress"))
+    rules = many.properties("processing", "AWS::EC2::SecurityGroupIngress")
+    found = {((_group(each["GroupId"]), _group(each["SourceSecurityGroupId"])), each.get("FromPort")) for each in rules}
     served = {port for name in many.settings.processing.applications for port in PRIMARY_PORTS[name]}
     assert {port for source, port in found if source == ("VpnToPrimary", "VpnAccess")} == {22, *served}
     assert {port for source, port in found if source == ("VpnToCore", "VpnAccess")} == {*CORE_PORTS.values()}
-
-
-def _ways_in(rules: list[dict[str, Any]]) -> set[tuple[tuple[str, str], int | None]]:
-    """Who reaches which of EMR's groups, at which port."""
-    return {((_group(rule["GroupId"]), _group(rule["SourceSecurityGroupId"])), rule.get("FromPort")) for rule in rules}
 
 
 def _group(reference: Any) -> str:
@@ -52,15 +47,12 @@ def test_one_step_keeps_all_tables_as_its_job_understands_it(environment: Synthe
     assert (listed.stop_file, listed.metrics_namespace) == (STOP_FILE, wanted.prefix)
 
 
-def _text(environment: Synthesized) -> Callable[[str], str]:
-    """Read an asset at its future address."""
-    return lambda url: (environment.synthesis.folder / f"asset.{url.rpartition('/')[2]}").read_text()
-
-
 def _tables(environment: Synthesized, arguments: list[str]) -> tuple[TableList, dict[str, settings.Settings]]:
     """How the job of many tables parses a step's command."""
     [application] = [number for number, argument in enumerate(arguments) if argument.endswith(".py")]
-    listed = TableList(command_line.parse_many(arguments[application + 1 :]), _text(environment))
+    folder, options = environment.synthesis.folder, command_line.parse_many(arguments[application + 1 :])
+    # An asset is read at its future address.
+    listed = TableList(options, lambda url: (folder / f"asset.{url.rpartition('/')[2]}").read_text())
     warnings: list[str] = []
     found = {table.full_name: listed.settings(table, warnings.append) for table in listed.tables}
     assert warnings == []

@@ -97,11 +97,8 @@ def test_a_restored_cluster_inherits_and_gets_its_password_from_the_preparation(
     assert '\\"setMasterPassword\\":true' in json.dumps(prepared["Request"])
     preparing = [resource for name, resource in found.items() if name.startswith("SourcePreparation")]
     assert len([each for each in preparing if "rds:ModifyDBCluster" in json.dumps(each.get("Properties"))]) == 2
-    kept = {
-        resource["DeletionPolicy"]
-        for resource in found.values()
-        if resource["Type"] in (CLUSTER, "AWS::SecretsManager::Secret")
-    }
+    secrets = (CLUSTER, "AWS::SecretsManager::Secret")
+    kept = {each["DeletionPolicy"] for each in found.values() if each["Type"] in secrets}
     assert kept == {"RetainExceptOnCreate"}
     groups = [group.get("LogGroupName") for group in of_type(found, "AWS::Logs::LogGroup")]
     assert "/aws/rds/cluster/prod-cdc-lake-r1/postgresql" in groups

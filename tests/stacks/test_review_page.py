@@ -160,9 +160,7 @@ def test_a_decision_takes_five_minutes(prod: Synthesized) -> None:
     assert len(Structure(text.replace("details>", "div>")).words) > 5000
 
 
-def test_no_hashed_id_json_or_reference_is_left_where_there_is_a_name(
-    environment: Synthesized, html: str, markdown: str
-) -> None:
+def test_no_hashed_id_json_or_reference_stands_for_a_name(environment: Synthesized, html: str, markdown: str) -> None:
     ids = {name for template in environment.synthesis.templates.values() for name in template["Resources"]}
     hashed = {name for name in ids if re.search(r"[0-9A-F]{8}$", name)}
     assert len(hashed) > 100
@@ -211,13 +209,11 @@ def test_no_role_is_lost_and_cdks_framework_is_one_line(environment: Synthesized
 
 
 def test_production_keeps_what_dev_deletes(dev: Synthesized, prod: Synthesized) -> None:
-    kept = {
-        each.name: set(dict(page(each.settings, each.synthesis, []).verdict.rows)["Kept on delete"])
-        for each in (dev, prod)
-    }
+    verdicts = (page(each.settings, each.synthesis, []).verdict.rows for each in (dev, prod))
+    in_dev, in_prod = (set(dict(verdict)["Kept on delete"]) for verdict in verdicts)
     data = {"database/Database", "streaming/Cluster", "lake/Lake", "lake/Landing"}
-    assert data <= kept["prod"]
-    assert data & kept["dev"] == set()
+    assert data <= in_prod
+    assert data & in_dev == set()
 
 
 def test_what_people_may_do_is_shown(prod_page: Page) -> None:
@@ -235,6 +231,7 @@ UNPINNED = [
         ("checksums-present", f"{RELEASE} has no SHA-256: nothing deploys without"),
     )
 ]
+SAME = [dataclasses.replace(UNPINNED[0], message="same", stack=stack) for stack in "ab"]
 
 
 @pytest.mark.parametrize(
@@ -244,12 +241,7 @@ UNPINNED = [
         ([], None, "amber", "it wasn't compared"),
         ([], ["not compared: there is no snapshot"], "amber", "it wasn't compared"),
         (UNPINNED, ["no changes"], "amber", "Not yet: no check refuses it, but 1 thing must be done"),
-        (
-            [dataclasses.replace(UNPINNED[0], message="same", stack=stack) for stack in "ab"],
-            ["no changes"],
-            "amber",
-            "1 thing must",
-        ),
+        (SAME, ["no changes"], "amber", "1 thing must"),
         ([dataclasses.replace(UNPINNED[0], level="error"), UNPINNED[1]], None, "red", "No: 1 error and 1 warning."),
     ],
 )
@@ -262,10 +254,11 @@ def test_the_headline_is_amber_until_all_is_done_and_compared(
 
 
 broker, take_out, topic = (partial(methodcaller, name) for name in ("broker", "take_out", "topic"))
+alarm = partial(set_, "monitoring", "AWS::CloudWatch::Alarm")
 INSIDE = "SecurityConfiguration/EncryptionConfiguration/EnableInTransitEncryption"
 DISKS = "SecurityConfiguration/EncryptionConfiguration/EnableAtRestEncryption"
 THEIRS = {"ApplicationId": "a:x/Theirs", "SemanticVersion": "1"}
-ALARM, BUCKET, DATA = "AWS::CloudWatch::Alarm", "AWS::S3::Bucket", "Without encryption or a retention"
+BUCKET, DATA, EMR = "AWS::S3::Bucket", "Without encryption or a retention", "AWS::EMR::SecurityConfiguration"
 DURABILITY, TOLD, MAIL = "Kafka's durability", "Who is told", "AWS::SNS::Subscription"
 
 
@@ -274,11 +267,7 @@ DURABILITY, TOLD, MAIL = "Kafka's durability", "Who is told", "AWS::SNS::Subscri
     [
         (DATA, set_("lake", BUCKET, "LifecycleConfiguration", None, "Landing"), "lake/Landing: no retention"),
         (DATA, set_("database", "AWS::RDS::DBCluster", "StorageEncrypted", None), "database/Database: no encryption"),
-        (
-            DATA,
-            set_("processing", "AWS::EMR::SecurityConfiguration", DISKS, False),
-            "processing/Emr/Cluster: no encryption",
-        ),
+        (DATA, set_("processing", EMR, DISKS, False), "processing/Emr/Cluster: no encryption"),
         (
             "Deleted",
             methodcaller("add", "lake", "Custom::S3AutoDeleteObjects", BucketName={"Ref": "Lake5F1B88EA"}),
@@ -288,24 +277,12 @@ DURABILITY, TOLD, MAIL = "Kafka's durability", "Who is told", "AWS::SNS::Subscri
         (DURABILITY, broker("min.insync.replicas", "1"), "a write counts once 1 of 3 replicas have it"),
         (DURABILITY, broker("unclean.leader.election.enable", "true"), "even a replica that lags may lead"),
         (DURABILITY, broker("message.max.bytes", "1048576"), "events of at most 1 MB; "),
-        (
-            DURABILITY,
-            topic('"retention.ms":"604800000"', '"retention.ms":"3600000"'),
-            "cdc_events: kept for 1 hour",
-        ),
-        (
-            "EMR runs",
-            set_("processing", "AWS::EMR::SecurityConfiguration", INSIDE, True),
-            "between its nodes: encrypted",
-        ),
+        (DURABILITY, topic('"retention.ms":"604800000"', '"retention.ms":"3600000"'), "cdc_events: kept for 1 hour"),
+        ("EMR runs", set_("processing", EMR, INSIDE, True), "between its nodes: encrypted"),
         (TOLD, set_("monitoring", MAIL, "Endpoint", "me@other.org"), "me@other.org: 11 alarms, 2 events, 1 budget"),
         (TOLD, take_out("monitoring", MAIL), "nobody: 11 alarms, 2 events, 1 budget"),
-        (
-            TOLD,
-            set_("monitoring", ALARM, "ActionsEnabled", False, "brokerdisk"),
-            "monitoring/broker-disk: tells nobody",
-        ),
-        (TOLD, set_("monitoring", ALARM, "AlarmActions", [], "brokerdisk"), "example.com: 10 alarms, 2 events"),
+        (TOLD, alarm("ActionsEnabled", False, "brokerdisk"), "monitoring/broker-disk: tells nobody"),
+        (TOLD, alarm("AlarmActions", [], "brokerdisk"), "example.com: 10 alarms, 2 events"),
         (TOLD, take_out("monitoring", "AWS::Events::Rule"), "not watched: the job's cluster, EC2's instances"),
         (
             "Others' code",
@@ -397,13 +374,11 @@ def test_a_new_reader_of_a_secret_is_next_to_it(prod: Synthesized, resource: obj
 
 def test_the_readers_of_each_secret_are_told_apart(prod_page: Page) -> None:
     readers = {name: row[-1] for name, row in rows(prod_page, "Secrets").items()}
+    preparing = "database/SourcePreparation/IsCompleteRole and OnEventRole"
     assert readers == {
-        "database/ConnectorSecret": (
-            "connectors/SourceRole/Role",
-            "database/SourcePreparation/IsCompleteRole and OnEventRole",
-        ),
+        "database/ConnectorSecret": ("connectors/SourceRole/Role", preparing),
         "database/Database/Secret": (
-            "database/SourcePreparation/IsCompleteRole and OnEventRole",
+            preparing,
             "CloudFormation, when it makes database/Database",
             "its rotation, database/Database/RotationSingleUser",
         ),

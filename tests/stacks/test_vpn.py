@@ -45,9 +45,7 @@ def test_every_secret_is_rotated_by_a_function_that_touches_no_others(many: Synt
     for schedule in schedules:
         assert schedule["RotationRules"] == {"AutomaticallyAfterDays": 90}
         assert schedule["RotateImmediatelyOnUpdate"] is False
-    [policy] = [
-        found for name, found in many.resources(ROLE, "AWS::IAM::Policy").items() if name.startswith("Rotation")
-    ]
+    [policy] = [each for name, each in many.resources(ROLE, "AWS::IAM::Policy").items() if name.startswith("Rotation")]
     rights = [each for each in policy["Properties"]["PolicyDocument"]["Statement"] if "secretsmanager:" in str(each)]
     actions = {"DescribeSecret", "GetSecretValue", "PutSecretValue", "UpdateSecretVersionStage"}
     assert {action for each in rights for action in each["Action"]} == {f"secretsmanager:{name}" for name in actions}

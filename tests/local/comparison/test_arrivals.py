@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -21,6 +21,7 @@ from local.look.json_lines import consumed
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
 from local.services.source_database import Slot
+from spark_jobs.options.keys import PROGRESS
 from tests.conftest import execute
 from tests.local.comparison.sides import ArrowLake, compare, compared, entry, login
 
@@ -180,8 +181,8 @@ class FarLake(Lake):
     def last_commit(self) -> str | None:
         return "1"
 
-    def progress(self) -> str | None:
-        return self.consumed and json.dumps({"watermarks": {"0": self.consumed}})
+    def newest_of_job(self) -> tuple[str, Mapping[str, str]]:
+        return "1", {PROGRESS: json.dumps({"watermarks": {"0": self.consumed}})} if self.consumed else {}
 
 
 @pytest.mark.parametrize(

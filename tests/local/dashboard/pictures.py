@@ -80,7 +80,6 @@ def picture(**changed: Any) -> Picture:
 def commit(instant: str, *, inserted: int = 0, updated: int = 0, deleted: int = 0) -> Commit:
     """A commit of the orders' table, at the time of its instant."""
     return Commit(
-        table=TABLE,
         instant=instant,
         at=AT,
         inserted=inserted,

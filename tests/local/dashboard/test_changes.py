@@ -134,7 +134,7 @@ class Table(HudiFiles):
         self.commit(instant, *written, deleted=deleted)
         progress = Progress(table="t", mark=mark, read_ms=READ_MS + len(self.commits)).to_text()
         numbers = {"inserted": len(written), "updated": 0, "deleted": len(deleted)}
-        self.commits.append(Commit(table="t", instant=instant, at=instant_time(instant), progress=progress, **numbers))
+        self.commits.append(Commit(instant=instant, at=instant_time(instant), progress=progress, **numbers))
 
     @property
     def told(self) -> list[tuple[str, str, tuple[tuple[str, str, str], ...]]]:

@@ -35,9 +35,11 @@ def platform(tmp_path: Path) -> Mock:
     """A platform as far as a picture needs one."""
     platform = Mock(state_dir=tmp_path, restarts_file=tmp_path / "restarts.json")
     platform.options.pipeline, platform.lock.path = "orders", tmp_path / "lock"
-    platform.processes = SimpleNamespace(log_file=lambda name: tmp_path / f"{name}.log", logs=tmp_path)
+    platform.processes = SimpleNamespace(
+        log_file=lambda name: tmp_path / f"{name}.log", logs=tmp_path, is_known_to_run=lambda _name: False
+    )
     platform.services = SimpleNamespace(tables=[1], derived=[])
-    platform.known_to_run.return_value, platform.pid.return_value = False, None
+    platform.pid.return_value = None
     run(platform, "job", "s3")
     return platform
 
@@ -60,7 +62,7 @@ def found(watcher: Watcher, *, topic_end: int) -> None:
     data = DataStatus(tables=(table,))
     stages = tuple(Stages().read(time.monotonic(), data))
     watcher._status.value = PipelineState(state=State(word=Word.STARTING, reason=""), stages=stages, data=data)
-    watcher._commits["t"] = Commits("t")
+    watcher._commits["t"] = Commits()
     watcher._commits["t"].all = [commit(INSTANT, inserted=3)]
 
 

@@ -35,7 +35,6 @@ from local.state.word import State, judge
 from settings.load import PIPELINES, load_pipeline
 from spark_jobs.options import command_line, keys, properties
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, jdbc_settings
-from tests.local.platform import built
 from tests.local.platform.built import moving, services
 from tests.local.state.test_state import WELL, stage
 
@@ -97,9 +96,7 @@ def test_the_job_of_many_tables_reads_a_file_per_table_and_none_of_an_earlier_st
     assert table_jobs(pipeline)[0].table_path == "s3a://lake/pagila_address"
 
 
-def test_a_job_is_started_again_for_another_table_or_schema_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_starts_again_for_another_table_or_schema_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pipeline = load_pipeline("pagila")
     described = job._description(pipeline)
     assert job._description(load_pipeline("pagila")) == described
@@ -144,9 +141,7 @@ def test_a_lost_salt_is_the_workers_copy_and_never_another_one(
 
 
 @pytest.mark.parametrize(("failure", "asked"), [(None, []), ("S3 answered 503", ["restart_failed"])])
-def test_up_starts_the_real_sink_again_when_it_had_failed(
-    tmp_path: Path, failure: str | None, asked: list[str]
-) -> None:
+def test_up_starts_the_real_sink_again_if_it_had_failed(tmp_path: Path, failure: str | None, asked: list[str]) -> None:
     """An unchanged configuration restarts no failed task."""
     found = services(tmp_path, lenses=tmp_path / "release.zip")
     worker = found.connect.api = Mock(**{"failure.return_value": failure})
@@ -160,14 +155,7 @@ NAME = "pagilaquery"
 
 @pytest.fixture
 def queried_services(tmp_path: Path) -> Services:
-    return built.services(tmp_path, NAME)
-
-
-@pytest.fixture
-def platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Platform:
-    """A platform that was never up."""
-    monkeypatch.setattr(Platform, "services", property(lambda _self: type("S", (), {"pipeline": load_pipeline(NAME)})))
-    return Platform(tmp_path, PlatformOptions(pipeline=NAME))
+    return services(tmp_path, NAME)
 
 
 def test_nothing_of_kafka_is_started(tmp_path: Path, queried_services: Services) -> None:
@@ -225,8 +213,10 @@ def test_a_status_shows_no_way_that_there_is_not() -> None:
 
 
 def test_a_queried_platform_leaves_nothing_behind_and_says_what_it_has_not(
-    platform: Platform, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(Platform, "services", property(lambda _self: type("S", (), {"pipeline": load_pipeline(NAME)})))
+    platform = Platform(tmp_path, PlatformOptions(pipeline=NAME))
     assert left_behind(platform) == "everything is stopped; nothing of the pipeline is left in None"
     monkeypatch.setattr(Platform, "running", lambda _self: {"postgres"})
     with pytest.raises(PlatformError, match="pipeline pagilaquery is queried, so it has no kafka, connect"):

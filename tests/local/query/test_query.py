@@ -74,9 +74,7 @@ def test_only_the_named_tables_and_columns_are_read(lake: QueriedLake, orders: K
     assert orders.read[1:] == [["_hoodie_record_key"]]
 
 
-def test_an_instant_is_read_while_no_cleaning_removes_it(
-    lake: QueriedLake, orders: KnownLake, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_instants_are_read_until_cleaned(lake: QueriedLake, orders: KnownLake, monkeypatch: pytest.MonkeyPatch) -> None:
     instant = "20261122110000000"
     oldest = iter([instant, instant, "20261122120000000", instant, "20261122120000000"])
     monkeypatch.setattr(lake_module, "oldest_readable", lambda _lake: next(oldest))
@@ -180,18 +178,14 @@ VERSIONS = [
 ]
 
 
-@pytest.fixture
-def history_lake(tmp_path: Path) -> QueriedLake:
+def test_a_version_holds_until_the_next_one_or_the_rows_end(tmp_path: Path) -> None:
     names = ["city_id", "city", VALID_FROM, ENDED, COMMIT, VERSION]
     versions = [dict(zip(names, version, strict=True)) for version in VERSIONS]
     kept = pyarrow.Table.from_pylist([{"_hoodie_record_key": "x", **version} for version in versions])
     city = known_table("pagila_city", kept.slice(0, 0), key=("city_id",), history="pagila_city_history")
-    return lake_of(tmp_path, city, known_table("pagila_city_history", kept))
-
-
-def test_a_version_holds_until_the_next_one_or_the_rows_end(history_lake: QueriedLake) -> None:
+    lake = lake_of(tmp_path, city, known_table("pagila_city_history", kept))
     columns = "city_id, city, valid_from, valid_to"
-    found = rows(history_lake, f"SELECT {columns} FROM versions_pagila_city ORDER BY city_id, valid_from, valid_to")
+    found = rows(lake, f"SELECT {columns} FROM versions_pagila_city ORDER BY city_id, valid_from, valid_to")
     assert [tuple(row.values()) for row in found] == [
         (1, "one", at(10), at(11)),
         (1, "un", at(11), at(11)),
@@ -221,11 +215,7 @@ def test_the_file_names_the_contracts_columns() -> None:
 COMMITS = [f"2026112211000{second}000" for second in range(6)]
 DONE = {"name": "clean", "type": "record", "fields": [{"name": "earliestCommitToRetain", "type": "string"}]}
 INSTANT = {"name": "instant", "type": "record", "fields": [{"name": "timestamp", "type": "string"}]}
-PLAN = {
-    "name": "plan",
-    "type": "record",
-    "fields": [{"name": "earliestInstantToRetain", "type": ["null", INSTANT]}],
-}
+PLAN = {"name": "plan", "type": "record", "fields": [{"name": "earliestInstantToRetain", "type": ["null", INSTANT]}]}
 
 
 @pytest.fixture

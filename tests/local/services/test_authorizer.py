@@ -107,14 +107,6 @@ def first_record(java: Any, broker: Kafka, pipeline: Pipeline, *, auto_create: b
         consumer.close()
 
 
-def make_topics(broker: Kafka, pipeline: Pipeline) -> None:
-    """The topics that AWS's custom resource creates before the connectors, with its rights."""
-    broker.create_topics(pipeline.planned, user=TOPICS)
-    group, topic = sink_group(pipeline.sink.name), pipeline.sink.topic
-    set_first_offsets(broker.client(TOPICS), group=group, topic=topic, say=lambda _text: None)
-    assert broker.committed_offset(group, topic) == 0
-
-
 def sent(broker: Kafka, user: str, topic: str, value: bytes = b"{}", *, idempotent: bool = False) -> int | None:
     """Send one record; return the error's code, None on success."""
     codes: list[int | None] = []
@@ -125,16 +117,18 @@ def sent(broker: Kafka, user: str, topic: str, value: bytes = b"{}", *, idempote
     return codes[0]
 
 
-def test_a_sink_whose_topic_is_absent_dies_where_consumers_make_topics_and_its_role_may_not(
-    java: Any, broker: Kafka
-) -> None:
+def test_a_sink_whose_topic_is_absent_dies_where_consumers_make_topics_but_it_may_not(java: Any, broker: Kafka) -> None:
     """Production's first start: no sample data, so no topic. It must be created in advance, not by the sink."""
     pipeline = new_pipeline()
     broker.sync_acls(pipeline.acls)
     refused = f"org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics: [{TOPIC}]"
     assert first_record(java, broker, pipeline, auto_create=True) == refused.replace(TOPIC, pipeline.sink.topic)
     assert first_record(java, broker, pipeline, auto_create=False) is None
-    make_topics(broker, pipeline)
+    # As AWS's custom resource does before the connectors, with its rights.
+    broker.create_topics(pipeline.planned, user=TOPICS)
+    group, topic = sink_group(pipeline.sink.name), pipeline.sink.topic
+    set_first_offsets(broker.client(TOPICS), group=group, topic=topic, say=lambda _text: None)
+    assert broker.committed_offset(group, topic) == 0
     assert sent(broker, SOURCE, pipeline.source.topic, b"first") is None
     assert first_record(java, broker, pipeline, auto_create=True) == "first"
 
@@ -164,9 +158,7 @@ def test_each_role_does_its_part_and_no_more(broker: Kafka, denied: Callable[[],
     assert (SINK, "WRITE", pipeline.source.topic) in {(one.role, one.operation, one.name) for one in denied()}
 
 
-def test_a_right_that_was_taken_away_is_gone_and_said(
-    java: Any, broker: Kafka, denied: Callable[[], list[Denial]]
-) -> None:
+def test_a_right_taken_away_is_gone_and_said(java: Any, broker: Kafka, denied: Callable[[], list[Denial]]) -> None:
     pipeline = new_pipeline()
     made, _ = broker.sync_acls(pipeline.acls)
     assert made

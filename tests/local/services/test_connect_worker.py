@@ -34,17 +34,11 @@ START_S = 300
 
 
 @pytest.fixture(scope="module")
-def plugin() -> dict[str, str]:
-    """The files of a plugin with the sink, and with a check of the charset."""
+def worker(shared_broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
+    # The files of a plugin with the sink, and with a check of the charset.
     classes = {f"cdclake/{source.stem}.class": content for source, content in compile_classes(SOURCES).items()}
     service = {"META-INF/services/org.apache.kafka.connect.sink.SinkConnector": "cdclake.PlainSink\n"}
-    return {name: base64.b64encode(content).decode() for name, content in classes.items()} | service
-
-
-@pytest.fixture(scope="module")
-def worker(
-    plugin: dict[str, str], shared_broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Connect]:
+    files = {name: base64.b64encode(content).decode() for name, content in classes.items()} | service
     folder, kafka = tmp_path_factory.mktemp("Größe"), shared_broker.kafka
     connect = Connect(
         folder / "connect",
@@ -53,7 +47,7 @@ def worker(
         login=kafka.users.java_login(ADMIN),
     )
     (connect.plugins / "plain").mkdir(parents=True)
-    write_resources({**plugin, **resources(UTF8_ONLY)}, connect.plugins / "plain" / "plain.jar")
+    write_resources({**files, **resources(UTF8_ONLY)}, connect.plugins / "plain" / "plain.jar")
     processes = Processes(folder, folder / "logs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LANG", "C")
@@ -88,9 +82,7 @@ def landed(worker: Connect, broker: RunningBroker, topic: str, values: list[byte
     return file
 
 
-def test_a_text_arrives_from_a_worker_that_was_started_with_lang_c(
-    worker: Connect, shared_broker: RunningBroker
-) -> None:
+def test_texts_arrive_from_a_worker_that_was_started_with_lang_c(worker: Connect, shared_broker: RunningBroker) -> None:
     line = json.dumps({"text": TEXT}, ensure_ascii=False, separators=(",", ":")).encode()
     assert landed(worker, shared_broker, "text", [line]).read_bytes().splitlines() == [line]
 

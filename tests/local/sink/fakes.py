@@ -56,10 +56,6 @@ class Clock:
         return self.now
 
 
-def record(partition: Partition, offset: int, value: Value) -> Message:
-    return Message(*partition, offset, b'{"k": 0}', value, None, None, (1, 1_000 + offset))
-
-
 class FakeTopic:
     """A partition of a topic with its group's commits; `low` is the log's first offset."""
 
@@ -114,7 +110,9 @@ class FakeConsumer(GroupConsumer):
         offset = min((number for number in fake.records if number >= position), default=None)
         # Moves to the end: the others' turn comes first.
         self._positions[partition] = position if offset is None else offset + 1
-        return None if offset is None else record(partition, offset, fake.records[offset])
+        if offset is None:
+            return None
+        return Message(*partition, offset, b'{"k": 0}', fake.records[offset], None, None, (1, 1_000 + offset))
 
     def read_from(self, positions: Mapping[Partition, int]) -> None:
         self._positions = dict(positions)
@@ -151,7 +149,8 @@ class FakeS3:
     def put_object(self, *, Bucket: str, Key: str, Body: bytes, IfNoneMatch: str | None = None) -> None:  # noqa: N803
         self._answer(Bucket)
         if IfNoneMatch == "*" and Key in self.objects:
-            raise _error("PreconditionFailed", 412)
+            found: Any = {"Error": {"Code": "PreconditionFailed"}, "ResponseMetadata": {"HTTPStatusCode": 412}}
+            raise ClientError(found, "Call")
         self.steps.step(lambda: self._put(Key, Body))
 
     def _put(self, key: str, body: bytes) -> None:
@@ -183,11 +182,6 @@ class FakeS3:
     class exceptions:  # noqa: N801
         class NoSuchKey(ClientError):  # noqa: N818
             pass
-
-
-def _error(code: str, status: int) -> ClientError:
-    response: Any = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
-    return ClientError(response, "Call")
 
 
 class World:

@@ -40,7 +40,7 @@ class Timeline(Lake):
 def test_a_commits_metadata_is_read_once_and_kept_when_the_timeline_forgets_it() -> None:
     """A commit's rows are those of all its files; one that only moves rows counts for nothing."""
     moved, second = "20261122112600000", "20261122112945201"
-    lake, commits = Timeline(found={INSTANT: metadata((5, 1, 0), (2, 3, 4))}), Commits("t")
+    lake, commits = Timeline(found={INSTANT: metadata((5, 1, 0), (2, 3, 4))}), Commits()
     commits.read(lake)
     lake.found.clear()
     lake.found.update({second: metadata((0, 1, 0)), moved: metadata((5, 0, 0), progress=None)})

@@ -12,10 +12,10 @@ from operate.diff.normal_form import normal_form
 from tests.operate.diff.conftest import Templates, lines, of_environment
 
 
-def test_the_same_templates_have_no_changes(of_prod: Templates) -> None:
-    found = of_prod.compared()
+def test_the_same_templates_have_no_changes(templates: Templates) -> None:
+    found = templates.compared()
     assert (found.any, found.sections, found.diff, found.summary) == (False, (), "", "no changes")
-    assert comparison.text(found).startswith("prod against the snapshot: no changes\n")
+    assert comparison.text(found).startswith(f"{templates.environment.name} against the snapshot: no changes\n")
 
 
 def test_another_hash_of_an_asset_is_no_change(of_prod: Templates) -> None:
@@ -30,9 +30,7 @@ def test_another_hash_of_an_asset_is_no_change(of_prod: Templates) -> None:
     ("policy", "said"),
     [("Delete", "lost"), ("Retain", "the old one is kept, without a stack, and the new one begins without it")],
 )
-def test_a_replaced_database_says_what_is_lost_and_what_goes_with_it(
-    of_prod: Templates, policy: str, said: str
-) -> None:
+def test_a_replaced_database_says_what_is_lost_and_goes_with_it(of_prod: Templates, policy: str, said: str) -> None:
     for side in (of_prod.before, of_prod.after):
         for each in side["database"]["Resources"].values():
             if each["Type"] == "AWS::RDS::DBCluster":
@@ -196,21 +194,15 @@ CLUSTER_ADMIN = {"PolicyArn": "arn:aws:eks::aws:cluster-access-policy/AmazonEKSC
         ),
     ],
 )
-def test_what_is_granted_without_a_policy_is_told(
-    of_prod: Templates, type_: str, properties: dict[str, Any], line: str
-) -> None:
+def test_grants_beside_policies_are_told(of_prod: Templates, type_: str, properties: dict[str, Any], line: str) -> None:
     of_prod.after["lake"]["Resources"]["New0123ABCD"] = {"Type": type_, "Properties": properties}
     assert lines(of_prod.compared(), "Rights wider") == [f"lake: {line}"]
 
 
-def trust(templates: Templates, principal: dict[str, str]) -> None:
-    role = templates.properties("processing", "AWS::IAM::Role", "RolesNodes")
-    [one] = role["AssumeRolePolicyDocument"]["Statement"]
-    one["Principal"] = principal
-
-
 def test_a_trust_that_is_replaced_names_who_comes_and_who_goes(of_prod: Templates) -> None:
-    trust(of_prod, {"AWS": "arn:aws:iam::999999999999:root"})
+    role = of_prod.properties("processing", "AWS::IAM::Role", "RolesNodes")
+    [one] = role["AssumeRolePolicyDocument"]["Statement"]
+    one["Principal"] = {"AWS": "arn:aws:iam::999999999999:root"}
     found = of_prod.compared()
     assert lines(found, "Rights wider") == [
         "processing: arn:aws:iam::999999999999:root may now sts:AssumeRole on <RolesNodes>"

@@ -33,9 +33,7 @@ def test_another_environment_stands_as_what_differs_once_its_names_are_put(tmp_p
     assert snapshots.read(prod, tmp_path) == {"lake": {"Resources": {"B": theirs}}}
 
 
-def test_what_is_written_is_read_by_the_stacks_short_name_and_a_stack_that_is_gone_leaves_no_file(
-    tmp_path: Path,
-) -> None:
+def test_what_is_written_is_read_by_the_stacks_short_name_and_one_that_is_gone_leaves_no_file(tmp_path: Path) -> None:
     snapshots.write(DEV, LAKE | {"dev-cdc-lake-old": {"Resources": {}}}, tmp_path)
     snapshots.write(DEV, LAKE, tmp_path)
     assert snapshots.read(DEV, tmp_path) == {"lake": LAKE["dev-cdc-lake-lake"]}
@@ -134,9 +132,7 @@ def opened(**values: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_texts_are_opened_and_neither_assets_hashes_nor_secrets_are_shown(
-    properties: dict[str, Any], shown: dict[str, Any]
-) -> None:
+def test_texts_are_opened_without_assets_hashes_or_secrets(properties: dict[str, Any], shown: dict[str, Any]) -> None:
     assert normal(properties) == shown
 
 
@@ -170,11 +166,7 @@ def test_another_hash_of_an_asset_moves_no_resource() -> None:
     assert normal_form(before) != normal_form(statement(other, job.format(first)))
 
 
-TOPIC: Any = {
-    "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
-    "Outputs": {},
-    "TerminationProtection": False,
-}
+TOPIC: Any = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}, "Outputs": {}, "TerminationProtection": False}
 
 
 @pytest.mark.usefixtures("aws")
@@ -192,5 +184,6 @@ def test_nothing_deployed_is_one_line(environment: Environment) -> None:
 
 @pytest.mark.usefixtures("aws")
 def test_credentials_of_another_account_are_refused(environment: Environment) -> None:
-    with pytest.raises(OperateError, match="your credentials are of account 123456789012"):
+    line = r"your credentials are of account 123456789012, but environments/dev\.toml says .*111111111111"
+    with pytest.raises(OperateError, match=line):
         deployed(environment.model_copy(update={"account": "111111111111"}))

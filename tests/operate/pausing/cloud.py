@@ -24,16 +24,8 @@ from settings.environment import Environment
 from stacks.paused import OUTPUT, Paused
 
 STACKS = (
-    "guard",
-    "network",
-    "vpn",
-    "database",
-    "streaming",
-    "lake",
-    "connectors",
-    "processing",
-    "analytics",
-    "monitoring",
+    *("guard", "network", "vpn", "database", "streaming"),
+    *("lake", "connectors", "processing", "analytics", "monitoring"),
 )
 CONNECTORS = ("Custom::Connector", "Custom::KubernetesConnector")
 Asked = dict[str, Any]
@@ -214,9 +206,7 @@ class Cloud:
             gone = [name for name in self.names("source") if name in self.connectors]
             gone += self.names("sink") if not set(CONNECTORS) & set(types) else []
             self.endings |= {name: "DELETE_FAILED" if name in self.keeps else "DELETE_COMPLETE" for name in gone}
-            self.connectors = {
-                name: state for name, state in self.connectors.items() if name not in gone or name in self.keeps
-            }
+            self.connectors = {it: state for it, state in self.connectors.items() if it not in gone or it in self.keeps}
         if stack == "kubernetes" and "AWS::EKS::Addon" not in types:
             self.nodes = [node for node in self.nodes if node in self.keeps]
         if stack == "processing" and "AWS::EMR::Cluster" not in types:
@@ -303,17 +293,12 @@ class Cloud:
         assert asked["StackName"] == f"{self.environment.prefix}-connectors"
         created = dict.fromkeys([*self.names("source"), *self.names("sink")], "CREATE_COMPLETE")
         newest_first = [("other", "UPDATE_COMPLETE"), *self.endings.items(), *created.items()]
-        return {"StackEvents": [self._event(name, status) for name, status in newest_first]}
-
-    def _event(self, name: str, status: str) -> dict[str, Any]:
+        same = {"StackId": "x", "StackName": "x", "Timestamp": EPOCH, "ResourceType": "Custom::KubernetesConnector"}
         return {
-            "StackId": "x",
-            "EventId": f"{name}-{status}",
-            "StackName": "x",
-            "Timestamp": EPOCH,
-            "PhysicalResourceId": name,
-            "ResourceType": "Custom::KubernetesConnector",
-            "ResourceStatus": status,
+            "StackEvents": [
+                {**same, "EventId": f"{name}-{status}", "PhysicalResourceId": name, "ResourceStatus": status}
+                for name, status in newest_first
+            ]
         }
 
     def _describe_instances(self, asked: Asked) -> dict[str, Any]:

@@ -52,9 +52,7 @@ def environment() -> Environment:
         ),
     ],
 )
-def test_what_the_slot_keeps_is_said(
-    environment: Environment, monkeypatch: pytest.MonkeyPatch, answer: Any, said: str
-) -> None:
+def test_a_slots_log_is_said(environment: Environment, monkeypatch: pytest.MonkeyPatch, answer: Any, said: str) -> None:
     monkeypatch.setattr(objections, "_slot", Mock(side_effect=[answer]))
     [line] = objections.outside(boto3.Session(region_name="ap-southeast-2"), environment)
     assert line.startswith(
@@ -64,14 +62,8 @@ def test_what_the_slot_keeps_is_said(
     assert "\n" not in line
 
 
-def test_the_environments_own_database_is_no_objection() -> None:
-    assert list(objections.outside(boto3.Session(region_name="ap-southeast-2"), load("dev"))) == []
-
-
 @pytest.mark.integration
-def test_a_server_answers_what_it_is_asked(
-    environment: Environment, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_tells_its_slot(environment: Environment, postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
     parameters = postgres.connection_parameters()
 
     @contextlib.contextmanager
@@ -120,10 +112,7 @@ def time() -> Time:
         (lambda _seconds: None, []),
         # The same is said every five minutes, and what is new once a minute at the most.
         (lambda seconds: "a" if seconds < 2 * SAY_S else None, [(0, "  a"), (SAY_S, "  a")]),
-        (
-            lambda seconds: f"{seconds}" if seconds < 180 else None,
-            [(at, f"  {at}") for at in (0.0, NEW_S, 2 * NEW_S)],
-        ),
+        (lambda seconds: f"{seconds}" if seconds < 180 else None, [(at, f"  {at}") for at in (0.0, NEW_S, 2 * NEW_S)]),
     ],
     ids=["there", "the same", "new"],
 )

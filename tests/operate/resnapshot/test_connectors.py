@@ -105,7 +105,8 @@ def test_the_slot_is_the_authority_until_the_repair_ends_also_after_a_run_that_w
     connector.follow_slot()
     connector.settle()
     assert configurations(connect) == ["trust_slot", None]
-    assert connect.called("RestartConnector") == ["RestartConnector"]
+    [asked] = [request for name, request in connect.requests if name == "RestartConnector"]
+    assert asked["onlyFailedTasks"] is True
 
 
 @pytest.mark.parametrize(
@@ -163,15 +164,7 @@ def test_an_update_that_is_rolled_back_is_an_error(connect: KafkaConnect, connec
         connector.follow_slot()
 
 
-def test_failed_tasks_are_started_again(connect: KafkaConnect, connector: MskConnector) -> None:
-    connector.restart()
-    (asked,) = [request for name, request in connect.requests if name == "RestartConnector"]
-    assert asked["onlyFailedTasks"] is True
-
-
-def test_a_connector_that_runs_has_not_failed_and_one_that_failed_says_where_to_look(
-    connect: KafkaConnect, connector: MskConnector
-) -> None:
+def test_a_failed_connector_alone_says_where_to_look(connect: KafkaConnect, connector: MskConnector) -> None:
     assert connector.failure() is None
     connect.updates = ["UPDATE_FAILED"]
     with pytest.raises(PlatformError):
@@ -196,9 +189,7 @@ def on_eks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Environment:
     return environment_on_eks(tmp_path, "dev").model_copy(update={"account": MOTOS_ACCOUNT})
 
 
-def test_on_msk_connect_it_is_the_stacks_and_on_eks_the_workers(
-    aws: boto3.Session, environment: Environment, on_eks: Environment
-) -> None:
+def test_each_platform_has_its_own_connector(aws: boto3.Session, environment: Environment, on_eks: Environment) -> None:
     arn = f"arn:aws:kafkaconnect:{REGION}:{MOTOS_ACCOUNT}:connector/x/y"
     deploy("dev-cdc-lake-connectors", SourceConnectorArn=arn)
     found = source_of(DeployedPipeline(environment, environment.pipelines[0], aws), newest=7)
@@ -276,9 +267,7 @@ def eks_connector(rest: Rest, monkeypatch: pytest.MonkeyPatch) -> EksConnector:
     return EksConnector(rest, NAME, slot="cdc_orders", newest=7, pause=lambda _seconds: None)  # type: ignore[arg-type]
 
 
-def test_it_lets_go_of_its_slot_and_the_slot_is_the_authority_for_the_time_of_the_repair_only(
-    rest: Rest, eks_connector: EksConnector
-) -> None:
+def test_it_lets_go_of_its_slot_which_is_the_authority_in_repairs_only(rest: Rest, eks_connector: EksConnector) -> None:
     eks_connector.release()
     assert rest.state == "STOPPED"
     eks_connector.follow_slot()
@@ -301,9 +290,7 @@ def test_a_failed_task_says_why(rest: Rest, eks_connector: EksConnector) -> None
     assert "the publication is gone" in str(eks_connector.failure())
 
 
-def test_workers_that_cannot_answer_now_are_asked_again_but_not_for_ever(
-    rest: Rest, eks_connector: EksConnector
-) -> None:
+def test_workers_that_cant_answer_now_are_asked_again_but_not_for_ever(rest: Rest, eks_connector: EksConnector) -> None:
     rest.errors = [UnreachableError("a rebalance is under way")] * 3
     eks_connector.release()
     assert rest.state == "STOPPED"
@@ -319,9 +306,7 @@ def test_workers_that_cannot_answer_now_are_asked_again_but_not_for_ever(
         (KubernetesError("GET /x", 404, "Connector not found", by_connect=True), f"{NAME}: Connector not found"),
     ],
 )
-def test_what_is_refused_is_one_line_with_the_reason(
-    rest: Rest, eks_connector: EksConnector, error: KubernetesError, said: str
-) -> None:
+def test_a_refusal_is_one_line(rest: Rest, eks_connector: EksConnector, error: KubernetesError, said: str) -> None:
     rest.errors = [error]
     with pytest.raises(PlatformError) as caught:
         eks_connector.failure()

@@ -57,5 +57,5 @@ def test_a_pause_waits_for_nothing_of_it(alone: Environment) -> None:
     assert not cloudwatch.mock_calls
 
 
-def test_no_slot_of_it_speaks_against_a_pause(both: Environment) -> None:
+def test_neither_its_slot_nor_the_environments_own_database_speaks_against_a_pause(both: Environment) -> None:
     assert list(objections.outside(boto3.Session(region_name="ap-southeast-2"), both)) == []

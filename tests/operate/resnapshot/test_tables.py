@@ -23,7 +23,7 @@ from local.resnapshot.run import Wanted
 from local.services.postgres import ConnectionParameters
 from operate.errors import OperateError
 from operate.kafka import reader
-from operate.kafka.cluster import chosen, of_environment
+from operate.kafka.cluster import of_environment
 from operate.resnapshot import tables as log_tables
 from operate.resnapshot.connectors import StoredOffsets
 from operate.resnapshot.tables import resnapshot_deployed
@@ -59,21 +59,11 @@ def crm(folder: Path, *, port: int, certificate: str, database: str) -> Environm
     return load("dev", environments, pipelines)
 
 
-def test_tables_are_chosen_by_their_names(tmp_path: Path) -> None:
-    _, pipeline = crm(tmp_path, port=1, certificate=Authority("a").root, database="crmdb").pipelines
-    assert [entry.name for entry in chosen(pipeline, ["crm_notes"])] == ["public.notes"]
-    assert [entry.name for entry in chosen(pipeline, [])] == ["public.people", "public.notes"]
-    with pytest.raises(OperateError, match=r"'nope' isn't .* crm; most like it: public\.notes, public\.people"):
-        chosen(pipeline, ["nope"])
-
-
 @contextlib.contextmanager
 def reading(database: ConnectionParameters, name: str) -> Iterator[None]:
     """Read a slot through a publication of the same name, as a connector does."""
-    with contextlib.closing(
-        psycopg2.connect(**database, connection_factory=LogicalReplicationConnection)
-    ) as connection:
-        cursor = connection.cursor()
+    with contextlib.closing(psycopg2.connect(**database, connection_factory=LogicalReplicationConnection)) as session:
+        cursor = session.cursor()
         cursor.start_replication(slot_name=name, options={"proto_version": "1", "publication_names": name})
         yield
 
@@ -84,9 +74,8 @@ def captured(
 ) -> Iterator[Environment]:
     """A database behind TLS, as its DBA has prepared it for a pipeline of these tables; the environment captures it."""
     name = f"cdc_{pipeline}"
-    prepare(
-        database, SourceObjects(publication=name, slot=name, schema=name, role=ROLE, tables=tables), password=PASSWORD
-    )
+    objects = SourceObjects(publication=name, slot=name, schema=name, role=ROLE, tables=tables)
+    prepare(database, objects, password=PASSWORD)
     ask(database, f"SELECT pg_create_logical_replication_slot('{name}', 'pgoutput')")
     authority = Authority("The authority of somebody's server")
     with encrypted(int(database["port"]), authority.server("localhost", folder)) as port:
@@ -187,9 +176,7 @@ def test_tables_are_asked_for_by_the_signal_table_and_compared_afterwards(server
 @pytest.mark.integration
 @pytest.mark.usefixtures("deployed", "compared")
 @pytest.mark.parametrize("names", [["public.people"], []], ids=["one", "all"])
-def test_only_a_re_snapshot_of_all_tables_brings_what_was_missed(
-    server: Server, aws: boto3.Session, names: list[str]
-) -> None:
+def test_only_a_re_snapshot_of_all_brings_what_was_missed(server: Server, aws: boto3.Session, names: list[str]) -> None:
     name = f"{server.environment.source_parameter(server.pipeline, 'prepared-by')}/x"
     aws.client("ssm").put_parameter(Name=name, Value="gen/stack/id/since 2026-11-27", Type="String")
     assert resnapshot_deployed(server.environment, server.pipeline, names, Wanted(timeout_s=5), Console(), print)
@@ -270,9 +257,12 @@ def test_the_outside_server_is_verified_before_a_password_is_sent(server: Server
             connect(parameters)
 
 
-def test_a_pipelines_cluster_has_its_tables_topics(aws: boto3.Session, tmp_path: Path) -> None:
+def test_a_pipelines_cluster_has_the_topics_of_the_tables_that_are_named(aws: boto3.Session, tmp_path: Path) -> None:
     environment = crm(tmp_path, port=1, certificate=Authority("a").root, database="crmdb")
     deploy("dev-cdc-lake-streaming", BootstrapBrokers="b-1.example:9098")
     cluster = of_environment(environment, "crm", ["crm_notes"])
     assert aws.region_name == cluster.region
     assert cluster.topics == {"public.notes": "crm.public.notes"}
+    assert [*of_environment(environment, "crm").topics] == ["public.people", "public.notes"]
+    with pytest.raises(OperateError, match=r"'nope' isn't .* crm; most like it: public\.notes, public\.people"):
+        of_environment(environment, "crm", ["nope"])

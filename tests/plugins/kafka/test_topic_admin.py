@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 REQUEST_S = 10
 OF_THE_TOPIC = 1
 COMPACTED = {"cleanup_policy": "compact"}
+AN_HOUR = {"retention.ms": "3600000", "min.insync.replicas": "1"}
 _numbers = itertools.count(1)
 
 
@@ -76,7 +77,7 @@ def test_what_is_absent_is_made_as_planned(kafka: Kafka, admin: AdminClient) -> 
     events, offsets = planned(partitions=2, retention_ms="3600000"), planned(cleanup_policy="compact")
     said = bring_all(kafka, admin, events, offsets)
     assert said == [f"made topic {events.name}", f"made topic {offsets.name}"]
-    assert configuration(admin, events.name) == {"retention.ms": "3600000", "min.insync.replicas": "1"}
+    assert configuration(admin, events.name) == AN_HOUR
     assert configuration(admin, offsets.name) == {"cleanup.policy": "compact", "min.insync.replicas": "1"}
     before = described(admin, events.name)
     assert len(before.partitions) == 2
@@ -93,11 +94,7 @@ def test_an_existing_topic_keeps_its_records_and_gets_the_configuration(kafka: K
     said = bring_all(kafka, admin, topic)
     assert said == [f"topic {topic.name} gets retention.ms=3600000, min.insync.replicas=1"]
     # The plan leaves settings alone that it doesn't name.
-    assert configuration(admin, topic.name) == {
-        "retention.ms": "3600000",
-        "min.insync.replicas": "1",
-        "segment.ms": "100000",
-    }
+    assert configuration(admin, topic.name) == AN_HOUR | {"segment.ms": "100000"}
     [event] = Topic(connection=kafka.client(), name=topic.name).raw_events(0)
     assert event.value == b"kept"
 

@@ -14,17 +14,15 @@ from tests.plugins.conftest import SOURCE
 SENT = "[…] ERROR WorkerSourceTask{{id=shop-source-0}} failed to send record to shop.{}: (o.a.k.c.runtime)\n"
 UNKNOWN = "one of its 2 tables (which one, `failed to send record to` in the worker's log says)"
 TRACES = Path(__file__).with_name("failures")
+GONE = "the publication is gone, or was made again after the slot: run `./lake resnapshot`"
 
 
 @pytest.mark.parametrize(
     ("name", "line"),
     [
         ("slot-gone", "the replication slot is gone or was made again, and with it changes: run `./lake resnapshot`"),
-        ("publication-dropped", "the publication is gone, or was made again after the slot: run `./lake resnapshot`"),
-        (
-            "publication-made-again",
-            "the publication is gone, or was made again after the slot: run `./lake resnapshot`",
-        ),
+        ("publication-dropped", GONE),
+        ("publication-made-again", GONE),
         ("role-may-not-log-in", "the connector's role may not log in: ALTER ROLE … LOGIN, then start it again"),
         (
             "truncate",

@@ -121,10 +121,24 @@ def test_what_the_history_has_is_put_away_no_longer(kept: Kept) -> None:
         kept.lake.run(change(1, 10 + 2 * number, "x"), change(1, 11 + 2 * number, "y"))
     assert len(kept.put_away()) == 3
     assert kept.follow() == 3
-    # The newest commit's events stay until another commit follows.
     kept.lake.run(change(1, 30, "z"))
     assert kept.follow() == 1
     assert kept.put_away() == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kept", ["MERGE_ON_READ"], indirect=True)
+def test_a_compaction_that_ends_after_the_next_commit_takes_no_version(kept: Kept) -> None:
+    often, arguments = {"hoodie.compact.inline.max.delta.commits": "1"}, kept.lake.arguments
+    # Planned only, as a kill leaves it.
+    kept.lake.extra = KEPT | often | {"hoodie.compact.schedule.inline": "true"}
+    kept.lake.arguments = (*arguments, "--disable-compaction")
+    kept.lake.run(change(1, 10, "a"))
+    kept.follow()
+    kept.lake.extra, kept.lake.arguments = KEPT | often, arguments
+    kept.lake.run(change(1, 20, "b"), change(1, 21, "c"))
+    kept.follow()
+    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", "b", "c")]
 
 
 @pytest.mark.long
@@ -268,8 +282,18 @@ def test_what_is_sent_again_among_waiting_commits_is_no_version(kept: Kept, monk
     assert kept.versions(key=1) == [(1, name) for name in ("one", "a", "b", "c")]
 
 
-def test_commits_that_are_cleaned_earlier_than_by_default_come_from_their_events(kept: Kept) -> None:
-    kept.lake.extra = KEPT | {"hoodie.cleaner.commits.retained": "1", "hoodie.clean.max.commits": "1"}
+@pytest.mark.parametrize(
+    "cleaning",
+    [
+        {"hoodie.cleaner.commits.retained": "1"},
+        {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.cleaner.fileversions.retained": "1"},
+    ],
+    ids=["by commits", "by versions"],
+)
+def test_commits_that_are_cleaned_earlier_than_by_default_come_from_their_events(
+    kept: Kept, cleaning: dict[str, str]
+) -> None:
+    kept.lake.extra = KEPT | cleaning | {"hoodie.clean.max.commits": "1"}
     for number, names in enumerate([("a", "b"), ("c",), (None, "d")]):
         kept.lake.run(*(change(1, 10 * number + each + 10, name) for each, name in enumerate(names)))
     kept.follow()

@@ -19,6 +19,7 @@ from local.query.query import LakeTable, Period, QueriedLake, ask, described
 from local.query.silver import Silver
 from local.services.postgres import ConnectionParameters
 from spark_jobs.options import command_line, properties, settings
+from spark_jobs.options.keys import PROGRESS
 from spark_jobs.table import commits
 from spark_jobs.table.hudi_table import HudiTable
 from tests.cases import long
@@ -245,7 +246,7 @@ def test_a_copy_on_write_table(
     write(things(spark, "id = 8", _hoodie_is_deleted="true", __lsn="2L"))
     found = compared(source, tmp_path / "things")
     assert differences(found) == {"different": {("7", "kind 1", "price")}, "missing": {("8", "kind 2")}}
-    assert Lake(base_uri=(tmp_path / "things").as_uri()).progress() == "2"
+    assert Lake(base_uri=(tmp_path / "things").as_uri()).newest_of_job()[1][PROGRESS] == "2"
 
 
 def test_a_merge_on_read_table_with_updates_and_deletes_in_its_logs(
@@ -260,7 +261,7 @@ def test_a_merge_on_read_table_with_updates_and_deletes_in_its_logs(
     assert (found.lake_rows, found.missing, found.extra, found.different) == (ROWS * 3 // 4, ROWS // 4, 0, ROWS // 4)
     write(things(spark, "id % 2 = 0", __lsn="4L"))
     assert compared(source, tmp_path / "things").equal
-    assert Lake(base_uri=(tmp_path / "things").as_uri()).progress() == "3"
+    assert Lake(base_uri=(tmp_path / "things").as_uri()).newest_of_job()[1][PROGRESS] == "3"
 
 
 @by_type

@@ -117,3 +117,10 @@ def test_a_new_field_that_a_query_passes_on_is_known_to_the_next_job(lake: Lake)
     for lsn, text in ((10, "first"), (20, "second")):
         assert lake.run(event(1, lsn, **{"Note Text": text})).quarantined == 0
     assert lake.rows()[1]["note_text"] == "second"
+    job = lake.job()
+    for lsn, text in ((30, "large"), (40, PLACEHOLDER)):
+        lake.land(event(2, lsn, memo=text))
+        report = job.run_batch()
+        assert report is not None
+        assert report.quarantined == 0
+    assert lake.rows()[2]["memo"] == "large"

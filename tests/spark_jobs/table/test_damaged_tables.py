@@ -197,13 +197,26 @@ INDEX, BUCKETS = "hoodie.index.type", "hoodie.bucket.index.num.buckets"
 PER_KEY = {INDEX: "SIMPLE", "hoodie.storage.layout.type": "DEFAULT"}
 
 
+@pytest.mark.long
+def test_a_clustering_that_has_not_ended_stops_no_write(spark: SparkSession, tmp_path: Path) -> None:
+    lake = Lake(spark, tmp_path, conf="cdc_events_partitioned.properties")
+    often = {f"hoodie.clustering.{way}.max.commits": "1" for way in ("inline", "async")}
+    # Planned only, as a kill leaves it.
+    lake.extra = often | {"hoodie.clustering.schedule.inline": "true"}
+    lake.run(event(1, 8, "c"))
+    assert _timeline(lake, "*.replacecommit.requested")
+    lake.extra = often | {"hoodie.clustering.inline": "true"}
+    lake.run(event(1, 16))
+    assert lake.lsns() == {1: 16}
+
+
 def _as_of_an_older_job(lake: Lake) -> None:
-    """Remove the newest commit's entry about the index, as in jobs before they refused another."""
-    newest = _newest_commit(lake)
-    details = json.loads(newest.read_text())
-    del details["extraMetadata"][keys.INDEX_LAYOUT]
-    _remove(newest)
-    newest.write_text(json.dumps(details))
+    """Remove the commits' entries about the index, as in jobs before they refused another."""
+    for commit in _timeline(lake, "[0-9]*commit"):
+        details = json.loads(commit.read_text())
+        del details["extraMetadata"][keys.INDEX_LAYOUT]
+        _remove(commit)
+        commit.write_text(json.dumps(details))
 
 
 @pytest.mark.parametrize("older", [False, True], ids=["told by the commit", "told by the files"])
@@ -227,15 +240,21 @@ def test_an_index_that_would_not_find_the_rows_is_refused(
     assert lake.table().recover(lake.log.append)  # the table's own index is not refused
 
 
-def test_a_global_index_may_become_another_global_one(spark: SparkSession, tmp_path: Path) -> None:
-    lake = Lake(spark, tmp_path, conf="cdc_events_partitioned.properties")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_global_index_may_become_another_global_one(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    lake = Lake(spark, tmp_path, conf="cdc_events_partitioned.properties", arguments=["--table-type", kind])
+    often = {"hoodie.compact.inline.max.delta.commits": "1"}
+    lake.extra = often
     lake.run(event(1, 8, "c", customer_id="A"))
-    for lake.extra, message in [
+    # A compaction's commit says nothing of the index.
+    lake.run(event(1, 12, customer_id="A"))
+    for index, message in [
         ({INDEX: "SIMPLE"}, "with the index global, the settings say per partition"),
         ({INDEX: "BUCKET", BUCKETS: "2"}, "with the index global, the settings say BUCKET"),
     ]:
+        lake.extra = often | index
         with pytest.raises(SettingsError, match=message):
             lake.job()
-    lake.extra = {INDEX: "GLOBAL_BLOOM"}
+    lake.extra = often | {INDEX: "GLOBAL_BLOOM"}
     lake.run(event(1, 16, customer_id="B"))
     assert lake.lsns() == {1: 16}

@@ -101,11 +101,9 @@ def test_lake_formation_lets_the_readers_and_quicksights_role_read(many: Synthes
 def test_lake_formation_lets_the_jobs_make_and_keep_tables_before_they_start(many: Synthesized) -> None:
     grants = many.resources("processing", GRANTS)
     [profile] = many.properties("processing", "AWS::IAM::InstanceProfile")
-    [nodes] = (each["Ref"] for each in profile["Roles"])
+    [nodes] = (str({"Fn::GetAtt": [each["Ref"], "Arn"]}) for each in profile["Roles"])
     found = [each["Properties"] for each in grants.values()]
-    assert {str(each["Principal"]["DataLakePrincipalIdentifier"]) for each in found} == {
-        str({"Fn::GetAtt": [nodes, "Arn"]})
-    }
+    assert {str(each["Principal"]["DataLakePrincipalIdentifier"]) for each in found} == {nodes}
     assert sorted(each["Permissions"] for each in found) == [["ALL"], ["CREATE_TABLE", "DESCRIBE"]]
     assert all(each["PermissionsWithGrantOption"] == [] for each in found)
     [steps] = many.resources("processing", "Custom::EmrStep").values()
@@ -119,13 +117,11 @@ def test_the_review_says_who_is_granted_what(many: Synthesized) -> None:
     from operate.review.roles import let_in
 
     found = {(who, where): actions for who, actions, where, *_ in let_in(Material(many.settings, many.synthesis))}
-    in_quicksight = {
-        str(place[1]).rpartition("/")[2]: actions for place, actions in found.items() if "group" in place[0]
-    }
-    assert in_quicksight.pop("Analysis") == (
+    by_kind = {str(where).rpartition("/")[2]: actions for (who, where), actions in found.items() if "group" in who}
+    assert by_kind.pop("Analysis") == (
         "QuickSight: reads, changes, deletes, query analysis, update analysis permissions, restore analysis",
     )
-    assert in_quicksight == {
+    assert by_kind == {
         "Dashboard": ("QuickSight: reads, query dashboard",),
         "DataSet": ("QuickSight: reads, pass data set",),
         "DataSource": ("QuickSight: reads, pass data source",),
@@ -156,12 +152,10 @@ def test_the_review_names_a_user_of_another_namespace_and_what_may_be_handed_on(
     changed.set("analytics", GRANTS, "PermissionsWithGrantOption", ["SELECT"])
     synthesis = dataclasses.replace(many.synthesis, templates=changed.templates)
     found = let_in(Material(many.settings, synthesis))
-    assert [row[2] for row in found if row[0] == "QuickSight's user bob in partners"] == [
-        "analytics/QuickSight/Dashboard"
-    ]
-    assert [row[2] for row in found if row[1][0].endswith("grant select")] == [
-        f"database {many.settings.lake.database}"
-    ]
+    of_bob = [row[2] for row in found if row[0] == "QuickSight's user bob in partners"]
+    assert of_bob == ["analytics/QuickSight/Dashboard"]
+    handed_on = [row[2] for row in found if row[1][0].endswith("grant select")]
+    assert handed_on == [f"database {many.settings.lake.database}"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

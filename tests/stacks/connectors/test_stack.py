@@ -160,18 +160,13 @@ def on_kafka(synthesized: Synthesized) -> dict[str, list[dict[str, Any]]]:
     for subject in App(templates=synthesized.synthesis.templates).subjects:
         role = subject.stack.removeprefix(f"{synthesized.settings.prefix}-")
         owners = [owner["Ref"] for owner in subject.properties.get("Roles", [])] or [subject.id]
-        for statement in (
-            each for document in documents(subject.properties) for each in as_list(document["Statement"])
-        ):
-            if any(map(_means_kafka, as_list(statement.get("Action", "*")))):
+        for statement in (one for each in documents(subject.properties) for one in as_list(each["Statement"])):
+            services = [action.partition(":")[0] for action in as_list(statement.get("Action", "*"))]
+            if any(fnmatch.fnmatchcase(PREFIX.rstrip(":"), service) for service in services):
                 resources = [_text(resource) for resource in as_list(statement["Resource"])]
                 for owner in owners:
                     found.setdefault(f"{role}/{owner}", []).append({**statement, "Resource": resources})
     return found
-
-
-def _means_kafka(action: str) -> bool:
-    return fnmatch.fnmatchcase(PREFIX.rstrip(":"), action.partition(":")[0])
 
 
 def _text(resource: Any) -> str:

@@ -152,14 +152,6 @@ def port(number: int, **source: object) -> dict[str, object]:
     return {"IpProtocol": "tcp", "FromPort": number, "ToPort": number} | source
 
 
-def imported(changed: Changed, beginning: str) -> dict[str, object]:
-    """Refer to a resource of the network's stack, as other stacks do."""
-    for output in changed.stack("network")["Outputs"].values():
-        if beginning in str(output.get("Export", {}).get("Name")):
-            return {"Fn::ImportValue": output["Export"]["Name"]}
-    raise KeyError(beginning)
-
-
 def _key(place: Any, key: str) -> Any:
     return int(key) if isinstance(place, list) else key
 

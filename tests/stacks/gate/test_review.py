@@ -39,11 +39,7 @@ def connector(**configuration: str) -> dict[str, Any]:
 
 
 LATER = ['{"database.password":"${secretsmanager:', {"Ref": "Secret"}, ':password}"}']
-NAMES = {
-    "secretArn": "arn:aws:secretsmanager:…",
-    "secretName": "orders",
-    "config.providers.secretsmanager.class": "x",
-}
+NAMES = {"secretArn": "arn:aws:secretsmanager:…", "secretName": "orders", "config.providers.secretsmanager.class": "x"}
 
 
 @pytest.mark.parametrize(

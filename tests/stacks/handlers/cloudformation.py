@@ -212,6 +212,23 @@ class Stack:
         failed, self.properties = self.properties, before
         return self.send("Update", OldResourceProperties=failed)
 
+    def roll_back_in(self, patch: pytest.MonkeyPatch, module: ModuleType, name: str, late_s: int = 0) -> list[Waiter]:
+        """Roll back to now during the next call of a function, `late_s` seconds later; the list has the rollback then.
+
+        A call whose last argument is empty has nothing to do.
+        """
+        before, real, rollbacks = self.properties, getattr(module, name), list[Waiter]()
+
+        def slow(*args: Any, **more: Any) -> Any:
+            if args[-1] and not rollbacks:
+                self.world.clock.seconds += late_s
+                rollbacks.append(self.begin_rollback(before))
+                rollbacks[0].poll()
+            return real(*args, **more)
+
+        patch.setattr(module, name, slow)
+        return rollbacks
+
     def delete(self) -> None:
         """Delete it with its stack. Raises DeploymentError."""
         self.finish(self.send("Delete"))

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from moto import mock_aws
@@ -91,15 +90,9 @@ def eks(world: World, monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
 
 
 @pytest.fixture
-def wanted(connect: KafkaConnect) -> dict[str, Any]:
-    """A connector's request, with the plugin and the worker configuration that it names."""
-    return connector_request(connect)
-
-
-@pytest.fixture
-def source(world: World, wanted: dict[str, Any]) -> Stack:
+def source(world: World, connect: KafkaConnect) -> Stack:
     """A connector that isn't deployed yet; everything it refers to exists."""
-    return Stack(world, connector, wanted=wanted)
+    return Stack(world, connector, wanted=connector_request(connect))
 
 
 @pytest.fixture

@@ -178,10 +178,7 @@ def eks_kind(world: World, cluster: FakeCluster) -> Kind:
         world=world,
         handler=kubernetes_connector,
         wanted=eks_request(),
-        changes={
-            "configuration": eks_request(a="b"),
-            "image": eks_request(image=f"other@sha256:{'1' * 64}", a="b"),
-        },
+        changes={"configuration": eks_request(a="b"), "image": eks_request(image=f"other@sha256:{'1' * 64}", a="b")},
         there=lambda: [(cluster.connectors.get(NAME), image_of(each)) for each in deployments()],
         as_wanted=as_wanted,
         identity=lambda: sorted(cluster.objects),

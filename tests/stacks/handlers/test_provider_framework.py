@@ -55,21 +55,16 @@ def case(function: str, request: Payload, **user: Any) -> Payload:
 
 
 WAITING = event("Create", PhysicalResourceId="ours", Started=5)
+UPDATE, DELETE = event("Update", PhysicalResourceId="ours"), event("Delete", PhysicalResourceId="x")
 CASES = {
     "a creation waits": case("onEvent", event("Create"), result={"PhysicalResourceId": "ours", "Started": 5}),
     "an id isn't given": case("onEvent", event("Create"), result={}),
     "a creation's first call fails": case("onEvent", event("Create"), error="boom"),
-    "an update's first call fails": case("onEvent", event("Update", PhysicalResourceId="ours"), error="boom"),
-    "an update names another": case(
-        "onEvent", event("Update", PhysicalResourceId="ours"), result={"PhysicalResourceId": "other"}
-    ),
-    "a deletion waits": case(
-        "onEvent", event("Delete", PhysicalResourceId="x"), result={"PhysicalResourceId": "x", "Started": 5}
-    ),
-    "a deletion's first call fails": case("onEvent", event("Delete", PhysicalResourceId="x"), error="boom"),
-    "a deletion names another": case(
-        "onEvent", event("Delete", PhysicalResourceId="x"), result={"PhysicalResourceId": "y"}
-    ),
+    "an update's first call fails": case("onEvent", UPDATE, error="boom"),
+    "an update names another": case("onEvent", UPDATE, result={"PhysicalResourceId": "other"}),
+    "a deletion waits": case("onEvent", DELETE, result={"PhysicalResourceId": "x", "Started": 5}),
+    "a deletion's first call fails": case("onEvent", DELETE, error="boom"),
+    "a deletion names another": case("onEvent", DELETE, result={"PhysicalResourceId": "y"}),
     "what never was is deleted": case("onEvent", event("Delete", PhysicalResourceId=CREATE_FAILED), error="not called"),
     "not yet complete": case("isComplete", WAITING, result={"IsComplete": False}),
     "complete": case("isComplete", WAITING, result={"IsComplete": True, "Data": {"Arn": "a"}}),

@@ -97,17 +97,13 @@ def test_a_limit_is_drawn_with_the_word_that_begins_there(dev: Synthesized) -> N
         for one in widgets(dev)
         for line in one["properties"].get("annotations", {}).get("horizontal", [])
     }
-    found = alarms(dev)
+    found, late = alarms(dev), dev.settings.monitoring.commit_age_minutes * 60
     assert drawn == {
         "slot: log that it holds (bytes)": ("late", found["replication-slot-lag"]["Threshold"], "above"),
         "topic: brokers' disks (%)": ("failing", found["broker-disk"]["Threshold"], "above"),
         "slot of orders: tasks that read it": ("down", found["connector-not-running-source"]["Threshold"], "below"),
         "landing of orders: tasks that write it": ("down", found["connector-not-running-sink"]["Threshold"], "below"),
-        "lake of cdc_events: age, lag and duration of commits (s)": (
-            "late",
-            load("dev").monitoring.commit_age_minutes * 60,
-            "above",
-        ),
+        "lake of cdc_events: age, lag and duration of commits (s)": ("late", late, "above"),
     }
 
 

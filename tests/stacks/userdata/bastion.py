@@ -73,12 +73,7 @@ class Machine:
     status: int = 0
 
     def boot(
-        self,
-        *,
-        sha256: str | None = None,
-        refused: str = "no such command",
-        open_: bool = False,
-        metadata: bool = False,
+        self, *, sha256: str | None = None, refused: str = "no command", open_: bool = False, metadata: bool = False
     ) -> str:
         """Run the script; return its output. Its status is in `signal`, as CloudFormation would get it.
 
@@ -88,16 +83,12 @@ class Machine:
         script.write_text(self._script(sha256 if sha256 is not None else self.checksum))
         return self._run(script, REFUSED=refused, OPEN="yes" if open_ else "", METADATA="yes" if metadata else "")
 
-    def sync(self, *, refused: str = "no such command") -> str:
+    def sync(self, *, refused: str = "no command") -> str:
         """Do what the timer does; return its output."""
         return self._run(self.root / "usr/local/sbin/softether-setup", "people", REFUSED=refused)
 
     def _run(self, script: Path, *arguments: str, **variables: str) -> str:
-        environment = {
-            "PATH": f"{self.root}/bin:{os.environ['PATH']}",
-            "ROOT": str(self.root),
-            **variables,
-        }
+        environment = {"PATH": f"{self.root}/bin:{os.environ['PATH']}", "ROOT": str(self.root), **variables}
         done = subprocess.run(
             ["bash", str(script), *arguments],
             env=environment,

@@ -285,6 +285,21 @@ def test_a_table_that_is_read_again_is_the_sources(
     assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
 
 
+def test_a_table_of_a_restored_server_is_read_again(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its log is behind the position of the load before."""
+
+    def ahead(*given: Any) -> Any:
+        look, snapshot = snapshot_look(*given)
+        return look, replace(snapshot, position=10**15)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(first_load, "snapshot_look", ahead)
+        loaded.run()
+    loaded.arguments = AGAIN
+    loaded.run()
+    assert in_the_lake(loaded) == written_log.rows(loaded.parameters)
+
+
 def test_a_table_is_read_again_while_it_is_written(loaded: Loaded) -> None:
     loaded.run()
     chance = cases.chance()

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from plugins.workers.kubernetes_api import KubernetesError, UnreachableError, delete_all
+from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
 from stacks.connectors.eks_cluster import shared_objects
 from stacks.handlers import kubernetes_connector, kubernetes_objects
 from stacks.handlers.framework import ResourceError, Waiting
 from stacks.handlers.kubernetes_objects import SPREADS_SECONDS, refused
 from tests.stacks.environments import group
-from tests.stacks.handlers.cloudformation import Clock, Stack, Waiter, World, failing
+from tests.stacks.handlers.cloudformation import Clock, Stack, World, failing
 from tests.stacks.handlers.kubernetes.cluster import CONFIGURATION, NAME, FakeCluster, eks_request
 
 
@@ -35,9 +35,7 @@ def test_the_workers_come_first_then_the_connector_and_its_name_is_its_id(source
     assert (cluster.objects, cluster.connectors) == ({}, {})
 
 
-def test_a_task_that_keeps_failing_fails_the_deployment_with_its_cause_and_leaves_nothing(
-    source: Stack, cluster: FakeCluster
-) -> None:
+def test_a_failing_task_fails_a_deployment_with_its_cause_leaving_nothing(source: Stack, cluster: FakeCluster) -> None:
     reason = failing(source.create, eks_request(fail="publication is gone, password=abc"))
     assert "1 of its tasks keep failing: wrong: publication is gone, password=[hidden]" in reason
     assert cluster.said == ["PUT /config", *["POST /restart?includeTasks=true&onlyFailed=true"] * 3, "DELETE"]
@@ -49,10 +47,7 @@ def test_a_task_that_keeps_failing_fails_the_deployment_with_its_cause_and_leave
     [
         ({"missing": "connect"}, "worker-1 can't start: ImagePullBackOff: no such image"),
         ({"ready": False}, "2 of 2 workers are of the newest kind, 0 ready"),
-        (
-            {"ready": False, "stuck": "exceeded its deadline"},
-            "its workers don't become ready: exceeded its deadline",
-        ),
+        ({"ready": False, "stuck": "exceeded its deadline"}, "its workers don't become ready: exceeded its deadline"),
     ],
 )
 def test_workers_that_never_become_ready_are_told_of_and_leave_nothing(
@@ -82,9 +77,7 @@ def test_a_failed_change_is_rolled_back(source: Stack, cluster: FakeCluster) -> 
     assert cluster.deployment()["spec"]["template"]["spec"]["containers"][0]["image"] == group().image
 
 
-def test_a_change_to_an_image_that_is_not_there_is_rolled_back_past_its_dying_workers(
-    source: Stack, cluster: FakeCluster
-) -> None:
+def test_a_change_to_a_missing_image_is_rolled_back_past_its_dying_workers(source: Stack, cluster: FakeCluster) -> None:
     source.create()
     cluster.missing = "wrong"
     assert "no such image: wrong" in failing(source.update, eks_request(image=f"wrong@sha256:{'1' * 64}"))
@@ -116,9 +109,7 @@ def test_a_deletion_goes_on_when_no_worker_answers(source: Stack, cluster: FakeC
     assert cluster.said == ["PUT /config"]
 
 
-def test_workers_that_are_being_deleted_are_waited_for_and_those_that_vanish_made_again(
-    source: Stack, cluster: FakeCluster
-) -> None:
+def test_workers_being_deleted_are_waited_for_and_vanished_ones_made_again(source: Stack, cluster: FakeCluster) -> None:
     source.create()
     cluster.deployment()["metadata"]["deletionTimestamp"] = "2026-11-22T12:00:00Z"
     waiting = source.begin_update(source.wanted)
@@ -168,16 +159,7 @@ def test_a_rollback_waits_for_what_an_update_takes_away(
 ) -> None:
     shared = Stack(world, kubernetes_objects, "Shared")
     shared.create(request(shared_objects()))
-    before, rollbacks = shared.properties, list[Waiter]()
-
-    def slow(api: Any, objects: Any) -> list[str]:
-        if objects and not rollbacks:
-            world.clock.seconds += late_s
-            rollbacks.append(shared.begin_rollback(before))
-            rollbacks[0].poll()
-        return delete_all(api, objects)
-
-    monkeypatch.setattr(kubernetes_objects, "delete_all", slow)
+    rollbacks = shared.roll_back_in(monkeypatch, kubernetes_objects, "delete_all", late_s)
     shared.begin_update(request([each for each in shared_objects() if each["kind"] != "RoleBinding"])).poll()
     shared.finish(rollbacks[0])
     assert eks.kinds.count("RoleBinding") == 2
@@ -188,16 +170,8 @@ def test_a_connectors_rollback_keeps_what_an_update_takes_away(
 ) -> None:
     connector, wanted = Stack(world, kubernetes_connector, "Connector"), eks_request()
     connector.create(wanted)
-    before, rollbacks = connector.properties, list[Waiter]()
     [files] = [each["metadata"]["name"] for each in wanted["objects"] if each["kind"] == "ConfigMap"]
-
-    def slow(api: Any, objects: Any) -> list[str]:
-        if objects and not rollbacks:
-            rollbacks.append(connector.begin_rollback(before))
-            rollbacks[0].poll()
-        return delete_all(api, objects)
-
-    monkeypatch.setattr(kubernetes_connector, "delete_all", slow)
+    rollbacks = connector.roll_back_in(monkeypatch, kubernetes_connector, "delete_all")
     connector.begin_update(json.loads(json.dumps(wanted).replace(files, f"{files}-new")))
     world.run(300)
     connector.finish(rollbacks[0])

@@ -131,9 +131,7 @@ def test_the_operation_counts_and_not_the_state(connect: KafkaConnect, source: S
     assert waiting.poll() is not None
 
 
-def test_one_who_was_quicker_is_waited_for(
-    connect: KafkaConnect, source: Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_was_quicker_is_waited_for(connect: KafkaConnect, source: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     source.create()
     changed = configuration(source.wanted, a="b")
 
@@ -178,9 +176,7 @@ def test_a_paused_connector_is_changed_without_looking_at_its_health(connect: Ka
 
 
 @pytest.mark.parametrize("gone", [True, False])
-def test_one_that_was_deleted_by_hand_or_has_failed_is_made_again(
-    connect: KafkaConnect, source: Stack, *, gone: bool
-) -> None:
+def test_one_deleted_by_hand_or_failed_is_made_again(connect: KafkaConnect, source: Stack, *, gone: bool) -> None:
     source.create()
     if gone:
         connect.connectors.clear()
@@ -200,17 +196,12 @@ def test_one_that_was_deleted_by_hand_or_has_failed_is_made_again(
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_the_old_one_is_gone_before_the_new_one_of_its_name_comes(
-    connect: KafkaConnect, source: Stack, change: dict[str, Any]
-) -> None:
+def test_one_is_gone_before_its_namesake_comes(connect: KafkaConnect, source: Stack, change: dict[str, Any]) -> None:
     arn = source.create()["Arn"]
     data = source.update(source.but(**change))
     assert data["Arn"] != arn
-    assert connect.called("CreateConnector", "DeleteConnector") == [
-        "CreateConnector",
-        "DeleteConnector",
-        "CreateConnector",
-    ]
+    create, delete = "CreateConnector", "DeleteConnector"
+    assert connect.called(create, delete) == [create, delete, create]
     # For CloudFormation it is the same resource: nothing is cleaned up, and nothing runs in parallel.
     assert (source.physical_id, source.deleted, len(connect.connectors)) == (NAME, [], 1)
 

@@ -6,15 +6,7 @@ from typing import Any
 import pytest
 
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing
-from tests.stacks.handlers.msk_connect.requests import (
-    LOG_GROUP,
-    NAME,
-    assert_as,
-    configuration,
-    log,
-    provisioned,
-    updates,
-)
+from tests.stacks.handlers.msk_connect.requests import NAME, assert_as, configuration, log, provisioned, updates
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
 
 
@@ -61,9 +53,7 @@ def test_a_stranger_who_is_quicker_keeps_the_name(connect: KafkaConnect, source:
     assert connect.connectors == before
 
 
-def test_one_that_is_deleted_by_hand_while_it_is_created_is_not_made_again(
-    connect: KafkaConnect, source: Stack
-) -> None:
+def test_one_deleted_by_hand_while_it_is_created_is_not_made_again(connect: KafkaConnect, source: Stack) -> None:
     waiting = source.begin_create()
     waiting.poll()
     connect.connectors.clear()
@@ -79,7 +69,7 @@ def test_one_that_fails_says_why_and_leaves_nothing(connect: KafkaConnect, sourc
     connect.creations = ["FAILED"]
     reason = failing(source.create)
     assert f"the connector {NAME} FAILED: UnknownError.Unknown: The last operation failed." in reason
-    assert reason.endswith(f"last lines of {LOG_GROUP}:\nERROR password=[hidden]\nCaused by: no pg_hba.conf entry")
+    assert reason.endswith("last lines of /dev/connectors:\nERROR password=[hidden]\nCaused by: no pg_hba.conf entry")
     assert connect.connectors == {}
     assert source.deleted == [NAME]
 
@@ -112,9 +102,7 @@ def test_a_log_that_cannot_be_read_does_not_hide_the_failure(
 
 @pytest.mark.usefixtures("aws")
 @pytest.mark.parametrize("ending", ["ROLLBACK_COMPLETE", "UPDATE_FAILED", "ROLLBACK_FAILED"])
-def test_an_update_that_msk_connect_rolls_back_ends_where_it_began(
-    connect: KafkaConnect, source: Stack, ending: str
-) -> None:
+def test_an_update_that_aws_rolls_back_ends_where_it_began(connect: KafkaConnect, source: Stack, ending: str) -> None:
     source.create()
     log(f"{NAME}-8f1", "ERROR no such setting")
     connect.updates = [ending]

@@ -16,14 +16,7 @@ from stacks.handlers import connector_plugin
 from tests.plugins.releases.server import Answer, Server, body, serving, status
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, World, failing
-from tests.stacks.handlers.msk_connect.requests import (
-    BUCKET,
-    PLUGIN,
-    RELEASES,
-    make_bucket,
-    plugin_request,
-    stored,
-)
+from tests.stacks.handlers.msk_connect.requests import BUCKET, PLUGIN, RELEASES, make_bucket, plugin_request, stored
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
 from tests.stacks.handlers.provider_framework import LambdaDeathError
 
@@ -68,9 +61,7 @@ def assert_gone(plugin: Stack, connect: KafkaConnect) -> None:
     assert stored() == {OTHERS}
 
 
-def test_one_zip_of_all_jars_becomes_the_plugin(
-    connect: KafkaConnect, plugin: Stack, server: Server, tmp_path: Path
-) -> None:
+def test_a_zip_of_all_jars_is_the_plugin(connect: KafkaConnect, plugin: Stack, server: Server, tmp_path: Path) -> None:
     data = plugin.create(plugin_request(server, "one", "provider"))
     (made,) = connect.plugins.values()
     kept = client("s3").get_object(Bucket=BUCKET, Key=data["Key"])
@@ -98,9 +89,7 @@ def test_resources_are_in_the_plugin_and_changed_ones_make_a_new_one(plugin: Sta
     assert plugin.update(plugin.but(resources={"rds-ca.pem": "new"}))["Arn"] != old["Arn"]
 
 
-def test_a_missing_object_that_s3_will_not_talk_about_is_uploaded(
-    plugin: Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_object_that_s3_keeps_secret_is_uploaded(plugin: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     def forbidden(**_: str) -> None:
         raise ClientError({"Error": {"Code": "403", "Message": "Forbidden"}}, "HeadObject")
 
@@ -179,9 +168,7 @@ def test_a_plugin_that_stays_in_use_is_left_with_the_connectors_name(connect: Ka
     assert stored() == {OTHERS, data["Key"]}
 
 
-def test_an_update_that_fails_cleans_up_though_cloudformation_may_not(
-    connect: KafkaConnect, plugin: Stack, server: Server
-) -> None:
+def test_a_failed_update_cleans_up_by_itself(connect: KafkaConnect, plugin: Stack, server: Server) -> None:
     old = plugin.create()
     connect.plugin_creations = ["CREATE_FAILED"]
     waiting = plugin.begin_update(plugin_request(server, "two"))
@@ -212,9 +199,7 @@ def test_content_that_is_still_being_deleted_is_waited_for(connect: KafkaConnect
     assert new["Arn"] != old["Arn"]
 
 
-def test_the_same_content_stays_the_same_plugin_and_needs_no_download(
-    connect: KafkaConnect, plugin: Stack, server: Server
-) -> None:
+def test_same_content_is_the_same_plugin_without_download(connect: KafkaConnect, plugin: Stack, server: Server) -> None:
     """A rollback, or a change of tags alone, must not depend on an external server."""
     old = plugin.create()
     server.answers.clear()
@@ -235,9 +220,7 @@ def test_a_server_that_is_out_of_reach_for_minutes_is_waited_for(plugin: Stack, 
     assert plugin.world.clock.seconds - began < connector_plugin.UNREACHABLE_SECONDS + 180
 
 
-def test_a_plugin_of_another_format_is_another_plugin(
-    connect: KafkaConnect, plugin: Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_format_is_a_new_plugin(connect: KafkaConnect, plugin: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     old = plugin.create()
     monkeypatch.setattr(connector_plugin, "FORMAT", 2)
     new = plugin.update(plugin.wanted)

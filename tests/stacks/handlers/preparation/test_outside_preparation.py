@@ -112,9 +112,8 @@ def test_a_second_life_after_a_connector_is_written_down_until_the_lake_is_equal
         change({**wanted, "sqlHash": change.__name__})
         [entry] = entries(parameters)
         assert missed_in(entry).startswith("since 20")
-    assert entry.startswith(
-        f"{str(again.physical_id).rpartition('/')[2]}/dev-cdc-lake-connectors/CrmOutsideSource/since"
-    )
+    prepared_by = f"{str(again.physical_id).rpartition('/')[2]}/dev-cdc-lake-connectors/CrmOutsideSource"
+    assert entry.startswith(f"{prepared_by}/since")
 
 
 def test_without_it_what_a_dba_has_prepared_is_enough(database: ConnectionParameters, source: Stack) -> None:
@@ -141,11 +140,8 @@ def test_a_server_with_another_authority_is_refused(database: ConnectionParamete
 
 
 def test_a_secret_of_another_user_than_the_pipelines_role_is_refused(source: Stack) -> None:
-    reason = failing(source.create, source.but(role="cdc_other"))
-    assert (
-        "the secret of pipeline crm is of the user cdc_crm, and its connector logs in as cdc_other: set `role`"
-        in reason
-    )
+    said = "the secret of pipeline crm is of the user cdc_crm, and its connector logs in as cdc_other: set `role`"
+    assert said in failing(source.create, source.but(role="cdc_other"))
 
 
 def test_deleting_drops_its_slot_as_the_connectors_role_and_its_entry_alone(

@@ -21,7 +21,7 @@ from stacks.handlers.preparation import wanted_tables
 from stacks.preparation_requests import table_request, table_requests
 from tests.conftest import ask, execute, fresh_database
 from tests.stacks.handlers.clients import client
-from tests.stacks.handlers.cloudformation import DeploymentError, Stack, Waiter, World, failing
+from tests.stacks.handlers.cloudformation import DeploymentError, Stack, World, failing
 from tests.stacks.handlers.preparation.cluster import CLUSTER, Cluster, drop_role, make_slot
 
 ROLE, PUBLICATION, SLOT = "cdc_shop", "cdc_shop", "cdc_shop"
@@ -61,9 +61,7 @@ def table(name: str, *key: str) -> dict[str, Any]:
 
 
 @pytest.mark.integration
-def test_the_connectors_role_reads_what_is_published_and_a_table_can_be_added(
-    database: ConnectionParameters, source: Stack
-) -> None:
+def test_a_role_reads_what_is_published_and_a_table_can_be_added(database: ConnectionParameters, source: Stack) -> None:
     data = source.create()
     assert len(data["Generation"]) == 8
     assert "items" in ask(database, PUBLISHED).split()
@@ -76,9 +74,7 @@ def test_the_connectors_role_reads_what_is_published_and_a_table_can_be_added(
 
 
 @pytest.mark.integration
-def test_a_move_is_refused_and_its_rollback_passes(
-    database: ConnectionParameters, postgres: Postgres, source: Stack
-) -> None:
+def test_a_move_is_refused_and_rolled_back(database: ConnectionParameters, postgres: Postgres, source: Stack) -> None:
     data = source.create()
     make_slot(database, SLOT)
     with fresh_database(postgres) as other:
@@ -89,9 +85,7 @@ def test_a_move_is_refused_and_its_rollback_passes(
 
 
 @pytest.mark.integration
-def test_an_update_that_was_cancelled_does_nothing_after_its_rollback(
-    database: ConnectionParameters, source: Stack
-) -> None:
+def test_a_cancelled_update_does_nothing_after_its_rollback(database: ConnectionParameters, source: Stack) -> None:
     """Its waiter lives on: the role could read a table that is no longer wanted."""
     source.create()
     before = source.properties
@@ -201,15 +195,7 @@ def test_a_call_that_is_under_way_takes_no_table_out_after_its_rollback(
     database: ConnectionParameters, source: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.create(source.but(tables=[table("items", "id"), table("notes", "id")]))
-    before, real, rollbacks = source.properties, source_preparing.prepare, list[Waiter]()
-
-    def slow(*args: Any, **more: Any) -> Any:
-        if not rollbacks:
-            rollbacks.append(source.begin_rollback(before))
-            rollbacks[0].poll()
-        return real(*args, **more)
-
-    monkeypatch.setattr(source_preparing, "prepare", slow)
+    source.roll_back_in(monkeypatch, source_preparing, "prepare")
     with pytest.raises(DeploymentError, match="a later request has taken over"):
         source.begin_update(source.wanted).poll()
     assert "notes" in ask(database, PUBLISHED).split()

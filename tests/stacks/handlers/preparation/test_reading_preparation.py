@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from db.source.reading import grant_reader
 from local.services.postgres import ConnectionParameters
 from settings.pipeline import Pipeline
 from spark_jobs.sources.postgres.relation import written_since
 from stacks.handlers import preparation
 from stacks.preparation_requests import table_request
 from tests.conftest import ask, execute
-from tests.stacks.handlers.cloudformation import DeploymentError, Stack, Waiter, World, failing
+from tests.stacks.handlers.cloudformation import DeploymentError, Stack, World, failing
 from tests.stacks.handlers.preparation.cluster import others_secrets, others_server, server_request
 from tests.tls import Authority
 
@@ -59,10 +58,6 @@ def source(manager: Any, world: World, database: ConnectionParameters, server: i
     return Stack(world, preparation, "PlacesReadSource", wanted=wanted)
 
 
-def as_role(database: ConnectionParameters) -> dict[str, Any]:
-    return {**database, "user": ROLE, "password": PASSWORD}
-
-
 def readable(database: ConnectionParameters) -> set[str]:
     """Each column that the role may read."""
     found = ask(
@@ -79,23 +74,13 @@ def test_a_call_that_is_under_way_takes_no_right_away_after_its_rollback(
 ) -> None:
     city = {**table_request(ADDRESS), "name": "city", "leaveOut": []}
     source.create(source.but(tables=[city]))
-    before, rollbacks = source.properties, list[Waiter]()
-
-    def slow(*args: Any, **more: Any) -> Any:
-        if not rollbacks:
-            rollbacks.append(source.begin_rollback(before))
-            rollbacks[0].poll()
-        return grant_reader(*args, **more)
-
-    monkeypatch.setattr(preparation, "grant_reader", slow)
+    source.roll_back_in(monkeypatch, preparation, "grant_reader")
     with pytest.raises(DeploymentError, match="a later request has taken over"):
         source.begin_update(source.but(tables=[{**city, "leaveOut": ["mayor"]}])).poll()
     assert "city.mayor" in readable(database)
 
 
-def test_the_role_reads_the_tables_and_of_others_what_the_queries_name(
-    database: ConnectionParameters, source: Stack
-) -> None:
+def test_the_role_reads_tables_and_of_others_what_queries_name(database: ConnectionParameters, source: Stack) -> None:
     source.create()
     assert readable(database) == {
         *("address.id", "address.street", "address.city_id"),
@@ -105,7 +90,8 @@ def test_the_role_reads_the_tables_and_of_others_what_the_queries_name(
     }
     # The job's query for changed rows.
     changed = written_since(3, new_members=[1])
-    assert ask(as_role(database), f"SELECT count(*) FILTER (WHERE {changed}) FROM public.address AS t") == 0
+    role: dict[str, Any] = {**database, "user": ROLE, "password": PASSWORD}
+    assert ask(role, f"SELECT count(*) FILTER (WHERE {changed}) FROM public.address AS t") == 0
     attributes = "rolcanlogin, rolsuper, rolreplication, rolcreaterole, rolbypassrls"
     found = ask(database, f"SELECT row_to_json(r) FROM (SELECT {attributes} FROM pg_roles WHERE rolname = '{ROLE}') r")
     assert [name for name, value in found.items() if value] == ["rolcanlogin"]
@@ -150,9 +136,7 @@ def test_without_an_owner_each_thing_that_cannot_be_read_is_said(database: Conne
 
 
 @pytest.mark.parametrize("attribute", ["REPLICATION", "BYPASSRLS", "CREATEROLE"])
-def test_a_role_that_may_more_than_read_is_refused(
-    database: ConnectionParameters, source: Stack, attribute: str
-) -> None:
+def test_a_role_for_more_than_reading_is_refused(database: ConnectionParameters, source: Stack, attribute: str) -> None:
     execute(database, f"CREATE ROLE {ROLE} LOGIN {attribute} PASSWORD '{PASSWORD}'")
     assert "may more than read: name another one" in failing(source.create)
     assert readable(database) == set()
