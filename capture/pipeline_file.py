@@ -108,7 +108,7 @@ def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], 
             said.append(f"{name} is in the file, but not in the database, or in a schema that --schema leaves out")
             continue
         file = folder / pipeline.schema_file(settings)
-        # The file refuses a field that is left out, too: its column gets a line of its own below.
+        # A field of the schema can't be left out, too: its column gets a line of its own below.
         lost = _fields(file) - _sources(avro_schema(pipeline.name, settings, there[name]))
         if others := {c: why for c, why in _not_captured(settings, there[name]).items() if c not in lost}:
             left_out[name] = others

@@ -113,6 +113,12 @@ class Page:
         (many, dear), (few, cheap) = ((_count(row[0]), median(row[2])) for row in (steps[kind] for kind in _KINDS[:2]))
         return (dear - cheap) / (many - few) if many > few and dear > cheap else None
 
+    @property
+    def is_of_one_machine(self) -> bool:
+        """Tell whether the parts of `limits` were measured on one machine, so that they compare."""
+        ran = [self._benches[name] for name in ("outbox", "first-load", CASES[0]) if name in self._benches]
+        return len({_machine(each["machine"]) for each in ran}) == 1
+
     def small(self) -> dict[str, float] | None:
         """Return how many tables a core keeps that all change all the time, and how many idle ones fit into a GB."""
         commit = self._steps(CASES[0]).get("job", {}).get("commits")

@@ -161,7 +161,7 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str], say: 
     """Clear the path from the topics to the lake; tell whether a topic was recreated: the former's objects go aside."""
     pipeline = platform.pipeline
     platform.processes.cancelled.clear()
-    # Some tables' end couldn't remove the mark of all.
+    # A resnapshot of some tables doesn't remove the mark, so it sets none.
     if not names and wanted.where is None and _has_lost_changes(platform, wanted):
         platform.unfinished_resnapshot.touch()
     problem = pipeline.former_topic_problem()

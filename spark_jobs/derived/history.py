@@ -69,7 +69,7 @@ class CommitEvents:
         return self._spark.read.parquet(f"{self._path}/{name}")
 
     def forget(self, last: str, names: Iterable[str]) -> None:
-        """Remove those of `names` that no commit after the one of `last` can name."""
+        """Remove those of `names` that only the commit of `last`, or an earlier one, can name."""
         for name in names:
             if _follows(name) <= _follows(last):
                 self._hadoop.delete(f"{self._path}/{name}")

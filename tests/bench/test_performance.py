@@ -102,6 +102,11 @@ def test_the_whole_page_has_all_tables_and_is_short() -> None:
     # HoodieStreamer takes 40 s with its own settings and 30 with ours, the job 10.
     assert "save HoodieStreamer 25 %" in page
     assert "takes 67 % less" in page
+    assert "The first limit is the database with the outbox" in page
+    elsewhere = ran("outbox", machine={**MACHINE, "cpu": "Another"})
+    mixed = render({"machine": MACHINE, "benches": {bench: ran(bench) for bench in BENCHES} | {"outbox": elsewhere}})
+    assert "The first limit" not in mixed
+    assert "which is the first limit isn't known" in mixed
 
 
 def test_what_failed_or_never_ran_is_said_in_its_place() -> None:

@@ -194,7 +194,7 @@ CLUSTER_ADMIN = {"PolicyArn": "arn:aws:eks::aws:cluster-access-policy/AmazonEKSC
         ),
     ],
 )
-def test_grants_beside_policies_are_told(of_prod: Templates, type_: str, properties: dict[str, Any], line: str) -> None:
+def test_grants_without_policy_are_told(of_prod: Templates, type_: str, properties: dict[str, Any], line: str) -> None:
     of_prod.after["lake"]["Resources"]["New0123ABCD"] = {"Type": type_, "Properties": properties}
     assert lines(of_prod.compared(), "Rights wider") == [f"lake: {line}"]
 

@@ -131,7 +131,7 @@ def test_the_operation_counts_and_not_the_state(connect: KafkaConnect, source: S
     assert waiting.poll() is not None
 
 
-def test_who_was_quicker_is_waited_for(connect: KafkaConnect, source: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_quicker_one_is_waited_for(connect: KafkaConnect, source: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     source.create()
     changed = configuration(source.wanted, a="b")
 
