@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from bench import results
-from bench.application import key, land, line
+from bench.application import SHORT, key, land, line
 from bench.job import TIMEOUT_S, VERBS, CountedS3, Request, RunningJob, by_verb, counted_s3, lay, running
 from contract.lake import DATABASE
 from contract.source import OUTBOX_TABLE
@@ -38,7 +38,7 @@ def main(
     commits: Annotated[int, typer.Option(min=1, help="Commits per layout, the first load not counted.")] = 30,
     orders: Annotated[int, typer.Option(min=2, help="Orders in the table; as many folders where each has one.")] = 20,
     parts: Annotated[int, typer.Option(min=1, help="Parts of the run that are shown.")] = 3,
-    landed: Annotated[int, typer.Option(min=0, help="Objects with an event each that have landed before.")] = 0,
+    landed: Annotated[int, typer.Option(min=0, help="Objects with a short event each that have landed before.")] = 0,
     layout: Annotated[list[str], typer.Option(help="Measured layouts.")] = [*LAYOUTS],  # noqa: B006
 ) -> None:
     """Print requests, seconds and CPU seconds per commit, in parts of the run, to show growth."""
@@ -93,7 +93,7 @@ def measure(properties: str, *, commits: int, orders: int, landed: int = 0) -> l
 
 def _lie(s3: CountedS3, count: int, orders: int) -> None:
     for at in range(count):
-        lay(s3.objects / "landing" / key(0, at), f"{_event(at % orders, at)}\n")
+        lay(s3.objects / "landing" / key(0, at), f"{_event(at % orders, at, **SHORT)}\n")
 
 
 def _land(s3: CountedS3, orders: Sequence[int], *, offset: int) -> None:
@@ -101,8 +101,8 @@ def _land(s3: CountedS3, orders: Sequence[int], *, offset: int) -> None:
     land(s3, 0, lines, offset=offset + len(lines) - 1)
 
 
-def _event(order: int, at: int) -> str:
-    return line(0, lsn=1000 + at, order_id=order, customer_id=f"C{order % 5}")
+def _event(order: int, at: int, **fields: str) -> str:
+    return line(0, lsn=1000 + at, order_id=order, customer_id=f"C{order % 5}", **fields)
 
 
 def _events(job: RunningJob) -> int:

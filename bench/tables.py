@@ -22,7 +22,7 @@ from typing import Annotated
 import typer
 
 from bench import results
-from bench.application import application, land, line, name
+from bench.application import SHORT, application, land, line, name
 from bench.job import VERBS, CountedS3, RunningJob, by_verb, counted_s3
 from contract.events import CREATE, OPERATION
 from contract.lake import DATABASE
@@ -104,8 +104,6 @@ LOADED_EVENTS = 50_000
 GOAL_S = 5.0
 ROUNDS_BEFORE = 5
 EVERY_S = 1.0
-# Empties the sample's nested documents: a table being loaded has plain columns.
-SHORT = {"order_items": "[]", "products": "[]", "employee": "{}", "customer": "{}"}
 
 
 def crowded(
