@@ -13,6 +13,8 @@ from spark_jobs.options import keys
 
 # Up to this size a batch is small: sharing it among tasks and compiling its queries cost more than the work itself.
 SMALL_BYTES = 1 << 20
+# A sweep takes no more than this share of the time: a longer one is repeated less often.
+SWEEPS_SHARE = 0.1
 SMALL_EVENTS = 1000
 _SHOWN = 1000
 

@@ -17,7 +17,7 @@ from spark_jobs.errors import Log, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.settings import FileSettings
 from spark_jobs.runtime.hadoop import Hadoop
-from spark_jobs.sources.batches import SMALL_BYTES, Batch, Findings, bounded
+from spark_jobs.sources.batches import SMALL_BYTES, SWEEPS_SHARE, Batch, Findings, bounded
 from spark_jobs.sources.file_progress import FileCheckpoint, SourceFile, read_file_checkpoint
 from spark_jobs.sources.listing import Lister
 
@@ -204,7 +204,7 @@ class JsonFiles:
     clock: Callable[[], float] = time.monotonic
     _said_missing: bool = False
     _waiting: Sequence[SourceFile] = ()
-    _swept_at: float | None = None
+    _next_sweep: float = 0.0
     _ceiling_ms: int = 0
     # Whether the waiting files come from a sweep, and how many others were consumed.
     _is_sweeping: bool = True
@@ -237,21 +237,20 @@ class JsonFiles:
 
     def reset(self) -> None:
         self._waiting = ()
-        self._swept_at = None
+        self._next_sweep = 0.0
 
     def _list(self, progress: FileCheckpoint) -> list[SourceFile]:
         now = self.clock()
         remembered = self.settings.remembered_files
-        due = self._swept_at is None or now - self._swept_at >= self.settings.sweep_seconds
         # The memory only grows until a sweep lets it forget.
-        due = due or self._since_sweep > max(remembered, _PAGE)
+        due = now >= self._next_sweep or self._since_sweep > max(remembered, _PAGE)
         if self._can_list_after and not due:
             self._is_sweeping = False
             return self.lister.after(progress.watermarks)
         files = self.lister.all()
         if not files:
             self._notice_missing(progress)
-        self._swept_at = now
+        self._next_sweep = now + max(self.settings.sweep_seconds, (self.clock() - now) / SWEEPS_SHARE)
         self._since_sweep, self._is_sweeping = 0, True
         self._ceiling_ms = progress.ceiling(files, remembered=remembered)
         worth_it = len(files) > _PAGE or self.lister.prefers_after

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.errors import JobError, Log, first_line
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings
-from spark_jobs.sources.batches import SMALL_EVENTS
+from spark_jobs.sources.batches import SMALL_EVENTS, SWEEPS_SHARE
 from spark_jobs.sources.postgres import detection
 from spark_jobs.sources.postgres.access import Database, Look, state_of
 from spark_jobs.sources.postgres.batch import JdbcBatch
@@ -18,8 +18,6 @@ from spark_jobs.sources.postgres.control import IDENTITIES, OLDEST, Control, des
 from spark_jobs.sources.postgres.detection import Progress, read_progress
 from spark_jobs.sources.postgres.relation import ALL, Key, Relation, Seen, stamped_since
 
-# A sweep takes no more than this share of the time: larger tables are scanned less often.
-_SHARE = 0.1
 # Below this many rows, one reader is as fast as several.
 _FOR_ONE = 20_000
 # The answer of a service that hides its cluster's identity.
@@ -96,7 +94,7 @@ class Jdbc:
         began, began_ms, batch = self._look(checkpoint, progress, sweeps=sweeps)
         if sweeps:
             took = self.elapsed() - began
-            self._next_sweep = began + max(self.settings.sweep_seconds, took / _SHARE)
+            self._next_sweep = began + max(self.settings.sweep_seconds, took / SWEEPS_SHARE)
         if batch is None:
             self._close()
             self.looked_ms = began_ms if sweeps else self.looked_ms

@@ -218,6 +218,21 @@ def test_a_sweep_comes_early_when_much_was_consumed_since_the_last() -> None:
     assert 1 < reader.listing.calls.count("all") < 5
 
 
+def test_sweeps_take_a_tenth_of_the_time() -> None:
+    reader = Reader(*[ordered(number, number) for number in range(1500)], remembered_files=5000)
+    fast = reader.listing.all
+
+    def slow() -> list[SourceFile]:
+        reader.now += 60
+        return fast()
+
+    reader.listing.all = slow  # type: ignore[method-assign]
+    reader.names()
+    for reader.now in (599, 601):
+        reader.names()
+    assert reader.listing.calls == ["all", {f"{TOPIC}/0": ordered(1499).name}, "all"]
+
+
 def test_one_page_or_another_layout_is_always_listed_whole() -> None:
     reader = Reader(ordered(1))
     reader.names()
