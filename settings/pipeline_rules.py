@@ -90,6 +90,12 @@ def _first_load(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
     if table.how != "log":
         reason = 'only tables captured from the log (how = "log") have one: say first_load = "connector" for it'
         yield f"{where}.first_load", reason
+    elif not table.append_only and table.ordering != LSN:
+        yield (
+            f"{where}.first_load",
+            f"rows that the job reads itself go with the log's order: take ordering = {table.ordering!r} out, or say "
+            'first_load = "connector" for it',
+        )
     for name, reason in unlisted(table.captured):
         yield f"{where}.{name}", f'{reason}, or say first_load = "connector" for it'
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import parse_qsl, urlsplit
 
-from contract.events import READ_MS
+from contract.events import LSN, READ_MS
 from contract.secret_names import is_secret
 from contract.table_names import table_of_text
 from spark_jobs.errors import Log, SettingsError
@@ -178,6 +178,11 @@ def first_load_settings(options: Options, properties: Mapping[str, str]) -> Firs
     """Return where to read a table's rows at first; None if events bring them. Raises SettingsError."""
     if keys.FIRST_LOAD_SLOT not in properties:
         return None
+    if options.ordering_field != LSN and properties.get(keys.APPEND_ONLY, "false").lower() == "false":
+        raise SettingsError(
+            f"--source-ordering-field {options.ordering_field}: {keys.FIRST_LOAD_SLOT} needs {LSN}, by which rows that "
+            "were read come before each event that follows them"
+        )
     _refuse_secrets_in_arguments(options)
     schema, table = _table(options, properties)
     jdbc = read(JdbcSettings, properties, server=_server(properties), schema=schema, table=table)

@@ -67,7 +67,7 @@ class FileSettings:
     must_exist: bool
 
 
-_FILES_ONLY = declared_in(FileSettings).keys() - {keys.LINE_BYTES}
+_FILES_ONLY = declared_in(FileSettings, FirstLoadSettings).keys() - {keys.LINE_BYTES}
 
 
 @dataclass(frozen=True, kw_only=True)

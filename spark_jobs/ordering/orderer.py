@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
+from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -53,14 +54,23 @@ class StoredRows:
         schema = self.table.schema()
         if schema is None:
             return None
-        known = set(schema.names) if self.passed_on is None else set(schema.names) & set(self.passed_on)
+        passed = schema.names if self.passed_on is None else self.passed_on
+        kinds = {one.name: one.dataType for one in schema.fields if one.name in passed}
         key = key_of(self.settings.key_fields).alias(KEY)
-        values = [
-            (F.col(name) if name in known else F.lit(None).cast(kind)).alias(name) for name, kind in columns.items()
-        ]
+        values = [_as(kind, name, kinds.get(name)).alias(name) for name, kind in columns.items()]
         stored = self.table.rows().select(key, F.col(self.settings.ordering_field).alias(STORED_AT), *values)
         self.compiling.resume()  # the table may have millions of rows, even for few events
         return stored
+
+
+def _as(kind: T.DataType, name: str, there: T.DataType | None) -> Expression:
+    """Return a stored column, null if it isn't `there`; as a text where numbers have become texts.
+
+    Spark compares a text with a number as numbers: 007 would be 7, and a text that is no number null.
+    """
+    if there is None:
+        return F.lit(None).cast(kind)
+    return F.col(name).cast(kind) if isinstance(kind, T.StringType) and there != kind else F.col(name)
 
 
 class Orderer(ABC):

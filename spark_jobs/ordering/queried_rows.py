@@ -108,7 +108,7 @@ class QueriedRows(Orderer):
         stored = self._stored_rows({column.name: column.stored for column in columns}) if fitting else None
         if stored is None:
             return _Compared(_with_operation(events, F.lit(CREATE)), new=fitting, changed=0)
-        values = F.struct(*(F.col(column.name) for column in columns)) if columns else F.lit(None)
+        values = F.struct(*(column.name for column in columns))
         stored = stored.select(KEY, STORED_AT, values.alias(_STORED))
         if batch.is_small:
             stored = stored.join(F.broadcast(events.select(KEY)), KEY, "left_semi")

@@ -193,9 +193,15 @@ class Timeline:
 
     def failed(self) -> list[str]:
         """Return the times of unfinished writes, newest first; table services aren't writes."""
+        return self._unfinished("commit", "deltacommit")
+
+    def clusterings(self) -> list[str]:
+        """Return the times of unfinished clusterings, newest first."""
+        return self._unfinished("replacecommit", "clustering")
+
+    def _unfinished(self, *actions: str) -> list[str]:
         pending = self.meta_client().getActiveTimeline().filterInflightsAndRequested().getInstants()
-        writes = (instant for instant in pending if instant.getAction() in ("commit", "deltacommit"))
-        return sorted({self._time_of(instant) for instant in writes}, reverse=True)
+        return sorted({self._time_of(each) for each in pending if each.getAction() in actions}, reverse=True)
 
     def rolled_back(self) -> set[str]:
         """Return the times of the writes that the active timeline's rollbacks undid."""

@@ -104,6 +104,12 @@ class HudiTable(Timeline):
         self.check_layout()
         for line in repair.roll_back_failed(self, self._hadoop, self._path, self._client):
             log(line)
+        inline = self._settings.write_options.get("hoodie.clustering.inline", "").lower() == "true"
+        if not inline and (left := self.clusterings()):
+            log(
+                f"clustering {left[-1]} hasn't ended: until it has, Hudi refuses changes of its rows; if no other "
+                "program is at it, start once with hoodie.clustering.inline=true"
+            )
         repair.refuse_damage(self, self._hadoop, self._path)
         self._check_index()
         if is_bucketed(self._settings):

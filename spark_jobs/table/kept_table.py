@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.errors import ConcurrentWriterError, Log
+from spark_jobs.errors import ConcurrentWriterError, JobError, Log
 from spark_jobs.options.settings import FileSettings, Settings
 from spark_jobs.runtime.hadoop import Hadoop, remembering
 from spark_jobs.runtime.metrics import CommitReport, Metrics
@@ -107,7 +107,10 @@ class KeptTable(ABC):
         return commit
 
     def _refuse_others_commits(self) -> None:
-        """Raise ConcurrentWriterError for another job's progress, TimeoutError while the clock is behind a commit."""
+        """Raise ConcurrentWriterError for another job's progress, JobError for a table that is gone.
+
+        Raises TimeoutError while the clock is behind a commit.
+        """
         if self._claim:
             self._claim.check()
         found = self._table.last_instant()
@@ -119,6 +122,11 @@ class KeptTable(ABC):
             )
         if found == self._last_instant:
             return
+        if found is None:
+            raise JobError(
+                f"{self._settings.table.base_path}: the table is gone, with its commits until {self._last_instant}; "
+                "nothing was written: start the job again, and it makes a new one"
+            )
         # A compaction or clustering by another program, or a manual correction, leaves the progress unchanged.
         if self._table.progress().get(commits.SOURCE_KEY) != self._progress:
             raise ConcurrentWriterError(

@@ -43,6 +43,7 @@ class Facts:
             **{f"granted.{kind}": actions for kind, actions in GRANTED.items()},
             "log4j": LOG4J,
             "market": self.settings.processing.market.upper(),
+            "release_checksums": tuple(release.sha256 or "" for release in load_versions().releases.values()),
             "release_urls": tuple(release.url for release in load_versions().releases.values()),
             "replicas": replicas,
             "scanned_bytes": self.settings.analytics.scan_limit_mb * MEBIBYTE,

@@ -134,12 +134,12 @@ def acting(event: Event, *, seconds: float = framework.CALL_SECONDS, **facts: An
     """
     known = own(event) | facts
     _write(event, known | {_ACTING: framework.now() + seconds})
-    check(event)
     try:
+        check(event)
         yield known
-    except ClientError as error:
-        # The service has refused it, so it isn't in flight; after a server error it may be.
-        if _refused(error):
+    except (ClientError, SupersededError) as error:
+        # Nothing is in flight: no call was made, or the service has refused it. After a server error one may be.
+        if isinstance(error, SupersededError) or _refused(error):
             _write(event, known)
         raise
     _write(event, known)

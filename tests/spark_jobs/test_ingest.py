@@ -14,7 +14,7 @@ from contract.events import PLACEHOLDER
 from spark_jobs.decoding import batch_decoder, decode, schema, values
 from spark_jobs.decoding.decode import Decoder
 from spark_jobs.derived.history import CommitEvents
-from spark_jobs.errors import ConcurrentWriterError, QuarantineLimitError, SettingsError
+from spark_jobs.errors import ConcurrentWriterError, JobError, QuarantineLimitError, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.ordering import changes
 from spark_jobs.runtime import query_plans
@@ -391,6 +391,16 @@ def test_a_second_writer_is_noticed_before_anything_is_written(lake: Lake) -> No
     assert lake.column("customer_id") == {1: "HAND", 2: "VINET"}
 
 
+def test_a_table_that_is_removed_meanwhile_is_no_other_writers(lake: Lake) -> None:
+    lake.run(event(1, 10, "c"))
+    job = lake.job()
+    shutil.rmtree(lake.table_path)
+    lake.land(event(2, 20, "c"))
+    with pytest.raises(JobError, match="the table is gone, with its commits until"):
+        job.run_batch()
+    assert lake.run().files == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "extra", "message"),
     [
@@ -455,12 +465,7 @@ def test_names_that_are_patterns_or_encoded_are_names(lake: Lake) -> None:
     assert sorted(origins) == sorted([*names, "12:30.json.gz"])
 
 
-def test_bookkeeping_is_no_event_and_of_equal_events_the_later_offset_wins_wherever_its_folder_sorts(
-    lake: Lake,
-) -> None:
-    lake.land(event(4, 10, "c"), name=".indexes/topic/0/lock.json")
-    lake.land(event(5, 10, "c"), name="topic/.temp-upload/x.json")
-    lake.land(event(6, 10, "c"), name="topic/_SUCCESS")
+def test_of_equal_events_the_later_offset_wins_wherever_its_folder_sorts(lake: Lake) -> None:
     lake.land(name="topic/empty.json")
     lake.land(event(7, 10, "c"), name="topic/0/000000000001_1_2.json")
     lake.land(event(8, 10, customer_id="LATER"), name="customer_id=A/order_id=8/demo(0_000000000009).json")

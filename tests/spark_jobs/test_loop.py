@@ -147,11 +147,6 @@ def test_it_gives_up_with_one_line() -> None:
         run(*[OSError("gone\nmore")] * 3, None, retries=2)
 
 
-def test_a_stop_while_it_waits_for_the_claim_is_no_failure() -> None:
-    script, _, log = run(InterruptedError("told to stop"), retries=0)
-    assert (script.loads, log) == (1, [])
-
-
 def test_what_fails_when_it_is_told_to_stop_is_no_failure() -> None:
     _, told, log = run(REPORT, OSError("cancelled"), retries=0)
     assert told.commits == [REPORT]

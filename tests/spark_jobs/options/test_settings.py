@@ -98,6 +98,22 @@ def test_kafka() -> None:
     assert warnings == ["hoodie.streamer.source.dfs.root is not used: it has no meaning for Kafka"]
 
 
+LOADED = (
+    *(f"{keys.FIRST_LOAD_SLOT}=s", f"{keys.FIRST_LOAD_PUBLICATION}=p"),
+    *(f"{keys.JDBC_URL}=jdbc:postgresql://h/d", f"{keys.JDBC_TABLE}=public.t"),
+)
+
+
+def test_a_first_load_needs_the_order_of_the_log_and_files() -> None:
+    assert decide(*LOADED)[0].first_load is not None
+    other = "--source-ordering-field", "__source_ts_ms"
+    with pytest.raises(SettingsError, match=f"^{' '.join(other)}: {keys.FIRST_LOAD_SLOT} needs __lsn"):
+        decide(*LOADED, arguments=other)
+    decided, warnings = decide(TOPIC, "bootstrap.servers=x:1", *LOADED, arguments=KAFKA)
+    assert decided.first_load is None
+    assert f"{keys.FIRST_LOAD_SLOT} is not used: it has no meaning for Kafka" in warnings
+
+
 @pytest.mark.parametrize(
     ("given", "warning"),
     [

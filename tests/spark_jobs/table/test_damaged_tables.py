@@ -1,6 +1,7 @@
 """Tables that failed commits, a power loss or manual changes have left in an invalid state."""
 
 import json
+import re
 import shutil
 import threading
 import time
@@ -205,6 +206,9 @@ def test_a_clustering_that_has_not_ended_stops_no_write(spark: SparkSession, tmp
     lake.extra = often | {"hoodie.clustering.schedule.inline": "true"}
     lake.run(event(1, 8, "c"))
     assert _timeline(lake, "*.replacecommit.requested")
+    lake.extra = often
+    lake.job()
+    assert re.fullmatch(r"clustering \d+ hasn't ended: .* with hoodie.clustering.inline=true", lake.log[-1])
     lake.extra = often | {"hoodie.clustering.inline": "true"}
     lake.run(event(1, 16))
     assert lake.lsns() == {1: 16}

@@ -30,13 +30,13 @@ def route_private_subnets_to_the_internet(changed: Changed) -> None:
     route["GatewayId"] = {"Ref": gateway}
 
 
-def connector_in(reference: str, other: str) -> Mutation:
-    """Import another resource into a connector's request, in place of the first that has `reference` in it."""
+def connector_in(reference: str, other: dict[str, Any]) -> Mutation:
+    """Put another function into a connector's request, in place of the first that has `reference` in it."""
 
     def mutate(changed: Changed) -> None:
         parts = changed.properties("connectors", "Custom::Connector")["Request"]["Fn::Join"][1]
         place = next(at for at, part in enumerate(parts) if isinstance(part, dict) and reference in str(part))
-        parts[place] = {"Fn::ImportValue": other}
+        parts[place] = other
 
     return mutate
 
@@ -71,11 +71,20 @@ PUBLIC = "prod-cdc-lake-network:ExportsOutputRefVpcPublicSubnet1Subnet5C2D37C4FF
 # Each with the environment and the beginning of the line that refuses it.
 STEPS: dict[str, tuple[str, Mutation, str]] = {
     "network: private subnets to the internet": ("prod", route_private_subnets_to_the_internet, REACHED),
-    "network: a public connector": ("prod", connector_in("VpcPrivateSubnet1", PUBLIC), f"{REACHED}SourceConnector"),
+    "network: a public connector": (
+        "prod",
+        connector_in("VpcPrivateSubnet1", {"Fn::ImportValue": PUBLIC}),
+        f"{REACHED}SourceConnector",
+    ),
     "network: connector in somebody's group": (
         "prod",
-        connector_in("GroupId", "somebodys-group"),
+        connector_in("GroupId", {"Fn::ImportValue": "somebodys-group"}),
         "imports somebodys-group, which no stack of this app exports",
+    ),
+    "network: connector in somebody's group by a function": (
+        "prod",
+        connector_in("GroupId", {"Fn::Select": [0, ["sg-0123456789abcdef0"]]}),
+        "Request/kafkaCluster/apacheKafkaCluster/vpc/securityGroups/* is <Select 0",
     ),
     "ports: two groups of rules": ("prod", split_over_two_resources, "TCP 5432 is open to the world"),
     "notifications: an alarm that nobody reads": ("prod", unread("AWS::CloudWatch::Alarm", "AlarmActions/0"), UNREAD),

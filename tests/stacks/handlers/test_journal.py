@@ -70,10 +70,10 @@ def test_one_that_could_not_be_recorded_is_recorded_later_in_its_place(clock: Cl
 
 @pytest.mark.usefixtures("store")
 def test_nothing_is_done_when_a_later_request_comes_in_between(clock: Clock) -> None:
-    first = request(clock, 1)
-    request(clock, 2)
+    first, second = request(clock, 1), request(clock, 2)
     with pytest.raises(SupersededError), journal.acting(first):
         raise AssertionError("it was done")
+    assert not journal.busy(second)
 
 
 @pytest.mark.usefixtures("store")

@@ -108,6 +108,17 @@ def test_values_that_are_others_since_their_type_was_altered_arrive(
     assert all(row["own"] == expected for row in queried.lake().values())
 
 
+def test_numbers_that_became_texts_arrive_as_they_are_now(queried: Queried) -> None:
+    queried.execute("ALTER TABLE address ADD COLUMN code int", "UPDATE address SET code = nullif(address_id, 2)")
+    queried.fields = {**queried.fields, "code": "int"}
+    queried.run()
+    queried.fields = {**queried.fields, "code": "string"}
+    [report] = queried.equal_after(
+        "ALTER TABLE address ALTER code TYPE text USING coalesce(lpad(code::text, 5, '0'), 'none')"
+    )
+    assert report.upserts == 603
+
+
 @pytest.mark.parametrize(
     "statements",
     [
