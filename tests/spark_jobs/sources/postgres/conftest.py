@@ -156,4 +156,4 @@ def job(queried: Queried) -> Iterator[Ingest]:
 @pytest.fixture(autouse=True)
 def sweeps_whenever_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests don't wait until the next look at all rows is due."""
-    monkeypatch.setattr(source, "_SHARE", 1e9)
+    monkeypatch.setattr(source, "SWEEPS_SHARE", 1e9)

@@ -125,7 +125,7 @@ def test_the_next_look_comes_after_ten_times_what_the_database_took(
     monkeypatch: pytest.MonkeyPatch, waits: float, works: float, pause: float
 ) -> None:
     database: Any = Database(waits=waits, works=works)
-    monkeypatch.setattr(source, "_SHARE", 0.1)
+    monkeypatch.setattr(source, "SWEEPS_SHARE", 0.1)
     monkeypatch.setattr(Jdbc, "_identified", lambda _self: "")
     monkeypatch.setattr(Jdbc, "_looked", lambda _self, look, *_given, **_more: look.text() or None)
     looking: Any = None
