@@ -41,7 +41,7 @@ def _line(order: int, lsn: int, operation: str, columns: Columns) -> str:
 
 
 def as_sent(event: Mapping[str, Any]) -> str:
-    """Return an event's text as Debezium writes it: the job decodes another form in more than its usual time."""
+    """Return an event's text as Debezium writes it: the job needs longer for any other form."""
     return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
 
 

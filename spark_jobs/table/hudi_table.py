@@ -107,8 +107,8 @@ class HudiTable(Timeline):
         inline = self._settings.write_options.get("hoodie.clustering.inline", "").lower() == "true"
         if not inline and (left := self.clusterings()):
             log(
-                f"clustering {left[-1]} hasn't ended: until it has, Hudi refuses changes of its rows; if no other "
-                "program is at it, start once with hoodie.clustering.inline=true"
+                f"clustering {left[-1]} is unfinished, and Hudi refuses changes of its rows; if no other program "
+                "works on it, start once with hoodie.clustering.inline=true"
             )
         repair.refuse_damage(self, self._hadoop, self._path)
         self._check_index()

@@ -9,7 +9,7 @@ A value is one of these, or a list of them:
 - `"= streaming.brokers"`: the setting's value, or one of a list's; also what follows from settings (facts.py here).
 - `"-> AWS::EC2::VPC | AWS::S3::Bucket"`: a reference to a resource of this app, of one of these types. A type without
   `::` is a module with handlers: of a function, or of those that CDK's framework calls for it.
-- `"reference"`: any other, in a request, as it is written there (template.py): a function around a literal is none.
+- `"reference"`: in a custom resource's request, any reference; a function with arguments isn't one.
 - `">= 1 <= 6"`: a number within bounds. `"~ db[.].*"`: a text that matches the expression as a whole.
 - `"text"`: any text or number without a condition, macro or mapping: nothing follows from it.
 - `"judged"`: the same, and the other rules of this folder judge it.

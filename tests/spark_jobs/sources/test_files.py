@@ -218,7 +218,7 @@ def test_a_sweep_comes_early_when_much_was_consumed_since_the_last() -> None:
     assert 1 < reader.listing.calls.count("all") < 5
 
 
-def test_sweeps_take_a_tenth_of_the_time() -> None:
+def test_sweeps_take_a_tenth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = Reader(*[ordered(number, number) for number in range(1500)], remembered_files=5000)
     fast = reader.listing.all
 
@@ -226,7 +226,7 @@ def test_sweeps_take_a_tenth_of_the_time() -> None:
         reader.now += 60
         return fast()
 
-    reader.listing.all = slow  # type: ignore[method-assign]
+    monkeypatch.setattr(reader.listing, "all", slow)
     reader.names()
     for reader.now in (599, 601):
         reader.names()

@@ -208,7 +208,7 @@ def test_a_clustering_that_has_not_ended_stops_no_write(spark: SparkSession, tmp
     assert _timeline(lake, "*.replacecommit.requested")
     lake.extra = often
     lake.job()
-    assert re.fullmatch(r"clustering \d+ hasn't ended: .* with hoodie.clustering.inline=true", lake.log[-1])
+    assert re.fullmatch(r"clustering \d+ is unfinished, .* with hoodie.clustering.inline=true", lake.log[-1])
     lake.extra = often | {"hoodie.clustering.inline": "true"}
     lake.run(event(1, 16))
     assert lake.lsns() == {1: 16}
