@@ -108,11 +108,11 @@ def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], 
             said.append(f"{name} is in the file, but not in the database, or in a schema that --schema leaves out")
             continue
         file = folder / pipeline.schema_file(settings)
+        lost, fields = _not_captured(settings, there[name]), _fields(file)
         # A field of the schema can't be left out, too: its column gets a line of its own below.
-        lost = _fields(file) - _sources(avro_schema(pipeline.name, settings, there[name]))
-        if others := {c: why for c, why in _not_captured(settings, there[name]).items() if c not in lost}:
+        if others := {column: why for column, why in lost.items() if column not in fields}:
             left_out[name] = others
-            settings = settings.model_copy(update={"leave_out": (*settings.leave_out, *others)})
+        settings = settings.model_copy(update={"leave_out": (*settings.leave_out, *lost)})
         changed, lines = _compare_schema(avro_schema(pipeline.name, settings, there[name]), file)
         said += [f"{name}: {line}" for line in lines]
         if changed:

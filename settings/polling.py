@@ -38,16 +38,18 @@ def polling_connectors(
     _check_names(pipeline, keyed, stamps)
     tables = [PolledTable.of(table.captured, table.column or stamp) for table in pipeline.tables if not table.query]
     connectors = whole_tables(polling, tables) if tables else {}
-    for table in tables:
-        if table.name in keyed:
-            pair = keyed_table(polling, table)
-            if twice := sorted(pair.keys() & connectors.keys()):
-                raise ValueError(f"keyed: two connectors would be called {twice[0]}: leave one of the tables out")
-            connectors |= pair
-    for entry in pipeline.tables:
-        if entry.query:
-            query = _query(entry, entry.query, stamp, stamps.get(entry.table_name))
-            connectors |= joined_rows(polling, query, renames=renames, values=values, folder=folder)
+    queries = [
+        _query(entry, entry.query, stamp, stamps.get(entry.table_name)) for entry in pipeline.tables if entry.query
+    ]
+    for pair in (
+        *(keyed_table(polling, table) for table in tables if table.name in keyed),
+        *(joined_rows(polling, query, renames=renames, values=values, folder=folder) for query in queries),
+    ):
+        if twice := sorted(pair.keys() & connectors.keys()):
+            raise ValueError(
+                f"two connectors would be called {twice[0]}: leave out a table, or give a query another name"
+            )
+        connectors |= pair
     return connectors
 
 

@@ -30,7 +30,7 @@ from local.comparison.describe import Compared, describe
 from local.comparison.lake import differs_in_spark
 from local.comparison.rows import ComparedTable
 from local.errors import PlatformError
-from local.look.json_lines import entries
+from local.look.json_lines import entries, keys
 from local.look.lake import Lake, LakeError
 from local.services.source_database import has_rows
 
@@ -50,7 +50,7 @@ def with_reasons(client: "S3Client | None", lake: Lake, found: TableComparison) 
     """Return the result with quarantine reasons for the shown rows and for the table."""
     if client is None or found.equal or not lake.base_uri.startswith("s3://"):
         return found
-    bucket, _, table = lake.base_uri.partition("://")[2].partition("/")
+    bucket, table = _bucket_and_folder(lake)
     newest: dict[int, tuple[str, str]] = {}
     reasons: Counter[str] = Counter()
     try:
@@ -165,8 +165,8 @@ def _comparing(
 ) -> Comparing:
     deadline = time.monotonic() + timeout_s
     while not wanted.lake.exists():
-        # The job creates the table with its first row.
-        if _is_empty(sides.parameters, wanted):
+        # The job creates the table with its first row; one with files has lost its commits.
+        if _is_empty(sides.parameters, wanted) and not _has_files(sides.s3, wanted.lake):
             note = "the lake has no table yet, and the source no row"
             return TableComparison(table=wanted.entry.name, notes=(note,))
         if time.monotonic() >= deadline:
@@ -218,3 +218,18 @@ def _not_compared(table: ComparedTable) -> set[str]:
 def _is_empty(parameters: Mapping[str, Any], wanted: Compared) -> bool:
     with contextlib.closing(connect(parameters)) as connection:
         return not has_rows(connection, wanted.entry)
+
+
+def _has_files(client: "S3Client | None", lake: Lake) -> bool:
+    if client is None or not lake.base_uri.startswith("s3://"):
+        return False
+    bucket, folder = _bucket_and_folder(lake)
+    try:
+        return any(not key.startswith(f"{folder}/.hoodie/") for key in keys(client, bucket, f"{folder}/"))
+    except (BotoCoreError, ClientError) as error:
+        raise LakeError(f"{lake.base_uri}: {error}") from error
+
+
+def _bucket_and_folder(lake: Lake) -> tuple[str, str]:
+    bucket, _, folder = lake.base_uri.partition("://")[2].partition("/")
+    return bucket, folder

@@ -19,7 +19,7 @@ import typer
 from psycopg2 import sql
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
-from contract.source import OUTBOX_TABLE, SCHEMA
+from contract.source import OUTBOX_TABLE, SCHEMA, SHOWS_ALL_ROWS
 from db import log_in
 from db.connecting import LoadError, LoginError, NoPasswordError, connect, tls, value
 from db.source.objects import SourceObjects
@@ -31,6 +31,7 @@ from settings.pipeline import CapturedTableSettings
 
 PASSWORD_VARIABLES = ("CDC_CONNECTOR_PASSWORD", "PGPASSWORD")
 DEFAULT_PORT = 5432
+_SHOWS_ALL = SHOWS_ALL_ROWS.format(relations="ARRAY[to_regclass(%s)::oid]")
 # Accepted DSN parts; user and password are the caller's alone: the role has its own.
 _TAKEN = {"host", "port", "dbname", "sslmode", "sslrootcert", "user", "password"}
 # A person waits for it.
@@ -240,8 +241,10 @@ def _cursor(parameters: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def has_rows(connection: Connection, table: CapturedTableSettings) -> bool:
-    """Tell whether the table has a row. Raises psycopg2.Error."""
+    """Tell whether the table has a row. Raises psycopg2.Error, also where a row policy may hide some."""
     name = sql.Identifier(table.schema_name, table.table_name)
     rows = name if table.query is None else sql.Composed([sql.SQL("("), sql.SQL(table.query), sql.SQL("\n)")])
     with connection, connection.cursor() as cursor:
+        if table.query is not None or not value(cursor, _SHOWS_ALL, [name.as_string(connection)]):
+            cursor.execute("SET LOCAL row_security = off")
         return bool(value(cursor, sql.SQL("SELECT EXISTS (SELECT FROM {} AS q)").format(rows)))

@@ -111,7 +111,8 @@ class SinkTask:
         there = {partition for topic in topics.values() for partition in topic.partitions}
         self._check_identities(topics)
         gone = [partition for partition in (*self._batches, *self._held) if partition not in there]
-        gone += [partition for partition, record in self._held.items() if not self._holds(partition, record.offset)]
+        held = [record for partition, record in self._held.items() if partition in there]
+        gone += [record.place for record in held if not self._holds(record.place, record.offset)]
         for partition in gone:
             self._drop(partition)
         self._start(sorted(there - {*self._batches, *self._held}), restarted=bool(gone))

@@ -250,18 +250,21 @@ def test_a_file_that_isnt_written_as_ours_is_changed_by_its_user(changed: Folder
 
 
 @pytest.mark.parametrize(
-    ("kind", "line"),
+    ("change", "line"),
     [
-        ("INT USING 1", 'identity_full.avsc says ["null", "string"] of note, the database ["null", "int"]'),
-        ("BIT VARYING USING B'1'", "identity_full.avsc has note, the database hasn't"),
+        ("ALTER note TYPE INT USING 1", 'says ["null", "string"] of note, the database ["null", "int"]'),
+        ("ALTER note TYPE BIT VARYING USING B'1'", "has note, the database hasn't"),
+        ("DROP note, ADD note TEXT GENERATED ALWAYS AS ('a') STORED, ADD plain INT", "has note, the database hasn't"),
     ],
 )
-def test_a_type_that_is_another_now_is_said_and_not_changed(changed: Folder, kind: str, line: str) -> None:
+def test_a_column_that_is_another_now_is_said_and_not_changed(changed: Folder, change: str, line: str) -> None:
     changed.run("describe", tables="identity_full")
-    execute(changed.database, f"ALTER TABLE identity_full ALTER note TYPE {kind}")
+    execute(changed.database, f"ALTER TABLE identity_full {change}")
     said = changed.run("describe", "--update", tables="identity_full").stdout
-    assert line in said
-    assert changed.fields("identity_full")["note"]["type"] == ["null", "string"]
+    assert f"identity_full.avsc {line}" in said
+    fields = changed.fields("identity_full")
+    assert fields["note"]["type"] == ["null", "string"]
+    assert ("plain" in fields) == ("plain" in change)
 
 
 @pytest.mark.parametrize(

@@ -166,4 +166,6 @@ def wait_for_row(platform: Platform, order: int) -> None:
 
 
 def landed(platform: Platform) -> set[str]:
-    return {key for key in keys(platform.services.s3.client(), LANDING_BUCKET, "") if "/." not in f"/{key}"}
+    """Return the keys of finished objects: those that S3Proxy is still writing have another ending."""
+    found = keys(platform.services.s3.client(), LANDING_BUCKET, "")
+    return {key for key in found if key.endswith(".json") and "/." not in f"/{key}"}

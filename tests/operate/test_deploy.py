@@ -25,6 +25,7 @@ from settings.load import load
 from settings.rules import placeholders
 from stacks import vpn, vpn_script
 from stacks.connectors import specs
+from stacks.gate import facts
 from stacks.gate.template import Finding
 from tests.operate.conftest import MOTOS_ACCOUNT
 from tests.operate.conftest import deploy as deploy_stack
@@ -62,7 +63,7 @@ def pin_all_but(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...
         for name in load_versions().releases:
             text = pin(text, name, Digest(size=0, sha256="") if name in unpinned else Digest(size=1, sha256="0" * 64))
         path.write_text(text)
-        for module in (placeholders, specs, vpn, vpn_script):
+        for module in (facts, placeholders, specs, vpn, vpn_script):
             monkeypatch.setattr(module, "load_versions", lambda: load_versions(path))
 
     write()

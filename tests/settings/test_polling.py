@@ -84,6 +84,13 @@ def test_names_that_the_pipeline_has_not_are_refused(pipeline: Pipeline) -> None
         polling_connectors(pipeline, POLLING, stamps={"places": ("a.x",)})
 
 
+def test_queries_of_one_name_are_refused_and_none_is_left_unpolled(pipeline: Pipeline) -> None:
+    query = next(table for table in pipeline.tables if table.query)
+    twice = pipeline.model_copy(update={"tables": (query, query.model_copy(update={"lake_table": "other"}))})
+    with pytest.raises(ValueError, match="two connectors would be called pagila-query-address_place-sink: "):
+        polling_connectors(twice, POLLING, stamps=STAMPS)
+
+
 def test_the_page_says_how_configurations_are_made(capsys: pytest.CaptureFixture[str]) -> None:
     [program] = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     exec(program, {})  # noqa: S102  the page's own example

@@ -194,6 +194,47 @@ def test_without_a_lake_table_an_empty_table_is_equal(people: ConnectionParamete
 
 @pytest.mark.integration
 @pytest.mark.parametrize(
+    ("objects", "problem"),
+    [
+        ([], None),
+        (["shop/.hoodie/hoodie.properties", "shop_b/a.parquet"], None),
+        (["shop/country=1/a.parquet"], "s3://lake/shop has no commit yet"),
+    ],
+)
+def test_a_table_that_lost_its_commits_is_not_equal_to_an_empty_one(
+    objects: list[str],
+    problem: str | None,
+    database: ConnectionParameters,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    execute(database, "CREATE TABLE t (id int PRIMARY KEY)")
+    monkeypatch.setattr(Lake, "exists", lambda _self: False)
+    table = entry(Lake(base_uri="s3://lake/shop"), tmp_path, source="public.t")
+    client: Any = Bucket("lake", dict.fromkeys(objects, b""))
+    [found] = compare_tables(Sides(database, [table], s3=client), timeout_s=0)
+    assert str(found.problem).startswith(str(problem))
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    "asked", [{"source": "public.people"}, {"query": "SELECT id FROM public.people", "name": "them"}]
+)
+def test_rows_that_a_policy_hides_are_not_missing(
+    asked: dict[str, Any], people: ConnectionParameters, tmp_path: Path
+) -> None:
+    execute(people, "ALTER TABLE people ENABLE ROW LEVEL SECURITY")
+    table = entry(Lake(base_uri=(tmp_path / "nothing").as_uri()), tmp_path, **asked)
+    with login(people, "SELECT ON people") as role:
+        found = compare_entry(role, table)
+        assert "row-level security" in str(found.problem)
+        execute(people, "CREATE POLICY p ON people FOR SELECT TO half USING (TRUE)")
+        execute(people, "TRUNCATE people")
+        assert compare_entry(role, table).equal == ("source" in asked)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
     ("type_", "values"),
     [
         ("int", "1, 2"),

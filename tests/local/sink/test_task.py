@@ -125,6 +125,23 @@ def test_a_partition_is_read_on_once_the_log_has_the_malformed_value_no_more() -
     assert world.gaps() == [(1, 2)]
 
 
+def test_a_malformed_value_is_forgotten_with_its_topic() -> None:
+    others = Partition("lines", 0)
+    world = World([b"{"], others={others: [b"1"]}, flush_interval_seconds=1)
+
+    def delete_it(task: SinkTask) -> None:
+        if world.held:
+            world.topics.pop(Partition(TOPIC, 0), None)
+        elif Partition(TOPIC, 0) not in world.topics:
+            world.topics[others].append(b"2")
+            task.stop()
+        assert world.clock.now < 60
+
+    world.run(when_idle=delete_it)
+    world.run()
+    assert world.landed() == [b"1", b"2"]
+
+
 def test_values_that_the_connector_skips_leave_no_line_and_no_gap() -> None:
     world = World([b"1", b"null", b"", b" ", None, b"2"])
     world.run()
