@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 # Maximum waiting tables: each keeps its differences in its own DuckDB.
 WAITING_TABLES = 8
 APPEND_ONLY = "every event is a row there, so it takes a key, or a pipeline of its own (docs/your-database/repair.md)"
+# Base files and logs (as in spark_jobs/table/repair.py).
+_DATA = re.compile(r"/([^./][^/]*\.(parquet|orc|hfile)|\.[^/]+\.log\.\d+[^/]*)\Z")
 NO_KEY = f"it has no key, so nothing can be repaired: {APPEND_ONLY}"
 
 # Creates a table's repair.
@@ -225,7 +228,7 @@ def _has_files(client: "S3Client | None", lake: Lake) -> bool:
         return False
     bucket, folder = _bucket_and_folder(lake)
     try:
-        return any(not key.startswith(f"{folder}/.hoodie/") for key in keys(client, bucket, f"{folder}/"))
+        return any(_DATA.search(key) for key in keys(client, bucket, f"{folder}/") if "/.hoodie/" not in key)
     except (BotoCoreError, ClientError) as error:
         raise LakeError(f"{lake.base_uri}: {error}") from error
 

@@ -118,7 +118,11 @@ class SinkTask:
         self._start(sorted(there - {*self._batches, *self._held}), restarted=bool(gone))
 
     def _holds(self, partition: Partition, offset: int) -> bool:
-        low, high = self._retry(self._consumer.log_bounds, partition)
+        try:
+            low, high = self._consumer.log_bounds(partition)
+        except UnavailableError:
+            # Its topic may be going: the next look tells.
+            return True
         return low <= offset < high
 
     def _check_identities(self, topics: dict[str, TopicState]) -> None:

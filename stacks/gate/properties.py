@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.gate.secrets import REFERENCE, may_be_a_secret
-from stacks.gate.template import INTRINSICS, Subject, as_list, is_intrinsic, nodes, plain_text, references, written
+from stacks.gate.template import INTRINSICS, App, Subject, as_list, is_intrinsic, nodes, plain_text, references, written
 
 ALLOWED_FILE = "stacks/gate/allowed.toml"
 ALLOWED: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("allowed.toml").read_text(encoding="utf-8"))
@@ -50,7 +50,15 @@ def known_properties(subject: Subject) -> Iterator[str]:
         name = plain_text(value.get("Fn::ImportValue", ""))
         if "Fn::ImportValue" in value and name not in subject.app.exports:
             yield f"imports {name}, which no stack of this app exports"
+    for path, value in nodes(subject.properties):
+        if path[-1:] == ("Fn::Join",) and _writes_json(value):
+            yield f"{path[0]} has a function with a quotation mark or backslash, which may make a key: write it out"
     yield from _problems(subject, subject.type, subject.opened)
+
+
+def _writes_json(join: Any) -> bool:
+    """Whether a function within a joined text, deeper than its own parts, has JSON's marks."""
+    return any(len(path) > 2 and isinstance(text, str) and {*'"\\'} & {*text} for path, text in nodes(join))
 
 
 def known_objects(subject: Subject) -> Iterator[str]:
@@ -161,7 +169,7 @@ def _fits(subject: Subject, kind: Any, value: Any) -> bool:
         case "judged" | "text":
             return is_plain(value)
         case "reference":
-            return _REFERENCE.fullmatch(written(value)) is not None
+            return _is_reference(subject.app, subject.stack, written(value))
         case str() if kind.startswith("-> "):
             return _refers(subject, kind.removeprefix("-> ").split(" | "), value)
         case str() if kind.startswith("= "):
@@ -174,6 +182,13 @@ def _fits(subject: Subject, kind: Any, value: Any) -> bool:
         case str():
             return written(value) == _filled(subject, kind)
     return type(value) is type(kind) and value == kind
+
+
+def _is_reference(app: App, stack: str, text: str) -> bool:
+    """Whether a text is a reference to something that the app has: a literal may be written like one."""
+    name = text[1:-1]
+    there = name in app.exports or name.partition(".")[0] in app.templates[stack]["Resources"]
+    return there and _REFERENCE.fullmatch(text) is not None
 
 
 def is_plain(value: Any) -> bool:

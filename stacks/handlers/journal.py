@@ -132,14 +132,18 @@ def acting(event: Event, *, seconds: float = framework.CALL_SECONDS, **facts: An
     `facts` are written before the call, the rest after it. A call whose answer is lost stays marked for the `seconds`
     that it may take. Raises SupersededError before the call if a later request has come.
     """
-    known = own(event) | facts
+    before = own(event)
+    known = before | facts
     _write(event, known | {_ACTING: framework.now() + seconds})
     try:
         check(event)
         yield known
-    except (ClientError, SupersededError) as error:
-        # Nothing is in flight: no call was made, or the service has refused it. After a server error one may be.
-        if isinstance(error, SupersededError) or _refused(error):
+    except SupersededError:
+        _write(event, before)
+        raise
+    except ClientError as error:
+        # Nothing is in flight if the service has refused the call. After a server error one may be.
+        if _refused(error):
             _write(event, known)
         raise
     _write(event, known)

@@ -24,6 +24,7 @@ from playwright.sync_api import Browser, sync_playwright
 from contract.errors import UserError
 from local.setup.jars import unpack
 from stacks.node import NODE
+from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "node_modules" / "@sparticuz" / "chromium"
@@ -95,6 +96,7 @@ def launched() -> Iterator[Browser]:
             executable_path=chromium.program,
             args=list(ARGUMENTS),
             env={**os.environ, **chromium.environment},
+            timeout=PATIENCE_S * 1000,
             # The sandbox needs rights that not every machine gives; all pages are served or created here.
             chromium_sandbox=False,
         )

@@ -199,11 +199,16 @@ class Session:
     def start(self, *statements: str) -> "Future[None]":
         return self._thread.submit(self._execute, statements)
 
-    def start_and_block(self, *statements: str) -> "Future[None]":
-        """Start the statements and return once they wait for another session's lock."""
+    def start_and_settle(self, *statements: str) -> "Future[None]":
+        """Start the statements and return once they wait for another session's lock, or have ended."""
         future = self.start(*statements)
         blocked = f"SELECT cardinality(pg_blocking_pids({self._pid})) > 0"
-        wait_until(lambda: future.done() or self._shop.value(blocked), "it waits")
+        wait_until(lambda: future.done() or self._shop.value(blocked), "it waits or ends")
+        return future
+
+    def start_and_block(self, *statements: str) -> "Future[None]":
+        """Start the statements and return once they wait for another session's lock."""
+        future = self.start_and_settle(*statements)
         assert not future.done(), f"it didn't wait: {future.exception()}"
         return future
 

@@ -2,7 +2,6 @@
 
 import itertools
 import random
-import time
 
 import pytest
 
@@ -207,9 +206,8 @@ def test_ddl_of_two_tables_never_ends_work_that_it_made_wait(shop: Shop, session
     first, statements, second = DDL[work]
     ddl, application = sessions(), sessions()
     ddl.run(f"ALTER TABLE {first} NO FORCE ROW LEVEL SECURITY")
-    waiting = application.start(*statements, "COMMIT")
-    # By now the application waits for the first table, if it ever does; the second one is the application's.
-    time.sleep(0.3)
+    # The application waits for the first table, if it ever does; the second one is the application's.
+    waiting = application.start_and_settle(*statements, "COMMIT")
     altered = ddl.start(f"ALTER TABLE {second} NO FORCE ROW LEVEL SECURITY", "COMMIT")
     waiting.result(PATIENCE_S)
     altered.result(PATIENCE_S)

@@ -152,6 +152,7 @@ def walked(command: str, folder: Path, *options: str) -> Iterator[Walked]:
 
     Its last step, stopping the platform, is left out: tests/local/test_demo.py shows it, and the tests go on here.
     """
+    before = crowd()
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Platform, "down", lambda *_: None)
@@ -159,7 +160,8 @@ def walked(command: str, folder: Path, *options: str) -> Iterator[Walked]:
             patch.delenv("JDBC_PLUGIN", raising=False)
             done = CliRunner().invoke(app, [*command.split(), "--folder", str(folder), *options])
         assert done.exit_code == 0, f"{done.output}\n{done.exception!r}"
-        yield Walked(folder, done.output, json.loads((folder / "summary.json").read_text()), crowd())
+        summary = json.loads((folder / "summary.json").read_text())
+        yield Walked(folder, done.output, summary, max(before, crowd()))
     finally:
         Platform(folder / "platform").remove()
 

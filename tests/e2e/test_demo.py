@@ -30,7 +30,7 @@ from tests.waiting import wait_until
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 KEYS = {"source_rows", "lake_rows", "missing", "extra", "different", "quarantined", "events", "seconds_total", "steps"}
-RECONCILE_TIMEOUT_S = 120
+RECONCILE_TIMEOUT_S = 400
 SLOT = "cdc_orders"
 STOP_S = 60.0
 SHIPPED, DELETED = 10_270, 10_271

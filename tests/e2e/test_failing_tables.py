@@ -90,7 +90,7 @@ def test_a_failing_table_is_set_aside_and_the_others_flow(make: Commands, source
     parts = (*REASONS, *lines)
     assert [part for part in parts if part not in said] == [], said
     assert "connector failing-source" not in said
-    said = make.reconcile("--timeout", "60", status=1)
+    said = make.reconcile("--timeout", "300", status=1)
     assert equal_tables(said) == {"public.fine": 2, "public.leaving": 1}
     assert f"public.odd  not compared: it is set aside: {ODD.format(table='odd', key=2)}" in said
 
@@ -105,7 +105,7 @@ def test_a_table_comes_back_once_its_rows_allow_it(make: Commands, source: Conne
     said = make.resnapshot(*(word for table in back for word in ("--table", table)))
     assert equal_tables(said) == back
     execute(source, "INSERT INTO large VALUES (4, 'x')")
-    assert equal_tables(make.reconcile()) == dict.fromkeys(("public.odd", "public.fine"), 2) | {
+    assert equal_tables(make.reconcile("--timeout", "300")) == dict.fromkeys(("public.odd", "public.fine"), 2) | {
         "public.large": 3,
         "public.leaving": 1,
         "public.emptied": 0,

@@ -109,7 +109,7 @@ def test_a_connector_beside_it_sends_all_rows_and_no_delete(tmp_path: Path) -> N
 
 
 # A full scan's interval may be ten times its duration, on a busy machine.
-PATIENT_S = 120.0
+PATIENT_S = 400.0
 # The country that the demo inserts.
 WAKANDA = 110
 

@@ -119,7 +119,9 @@ class Deployed:
         written = [{self.key: key, "name": name} for key, name in rows]
         self._lake.commit(f"2026112700000000{self._commits}", *written, deleted=deleted, progress=progress)
         table = self._pipeline.captured.lake_table(self._pipeline.captured.table(self.table))
-        for path in sorted(path for path in self._lake.folder.rglob("*") if path.is_file()):
+        # A commit is there once its files are.
+        files = (path for path in self._lake.folder.rglob("*") if path.is_file())
+        for path in sorted(files, key=lambda path: path.suffix == ".commit"):
             key = f"{table}/{path.relative_to(self._lake.folder)}"
             self._s3.put_object(Bucket="dev-lake", Key=key, Body=path.read_bytes())
 

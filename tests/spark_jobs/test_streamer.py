@@ -101,8 +101,8 @@ def test_kills_at_every_stage_and_a_stop_file(
     assert [json.loads(line)["text"] for line in path.read_text().splitlines()] == ["{broken"]
 
     # A stop file in the middle of a commit: it is finished, published, and the catalog is synced.
-    job_run.land(event(3, 300), event(2, 150), event(4, 310, products=PLACEHOLDER), event(5, 320, "d"))
     known = job_run.instants("inflight")
+    job_run.land(event(3, 300), event(2, 150), event(4, 310, products=PLACEHOLDER), event(5, 320, "d"))
     job.wait_for(lambda: job_run.instants("inflight") - known, "commit in flight")
     stop.parent.mkdir()
     stop.touch()

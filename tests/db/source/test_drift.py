@@ -1,7 +1,6 @@
 """Changes to a prepared database that no event reports; deletes that one does; roles shared by databases."""
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -21,10 +20,10 @@ from db.source.plan import prepare, source_problems
 from db.source.reading import ReadObjects, grant_reader
 from local.services.postgres import ConnectionParameters
 from local.services.source_database import SourceDatabase
-from tests.conftest import execute
+from tests.conftest import ask, execute
 from tests.db.conftest import forget
 from tests.db.source.test_preparing import PASSWORD, ROLE, connector
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.integration
 
@@ -171,7 +170,7 @@ def test_a_change_of_the_role_in_another_database_is_waited_for(
         execute(server, f"CREATE ROLE {ROLE}")
     with changing(server, change) as other, ThreadPoolExecutor(1) as pool:
         working = pool.submit(work, server)
-        time.sleep(0.3)
+        wait_until(lambda: working.done() or ask(server, "SELECT count(*) FROM pg_locks WHERE NOT granted"))
         assert not working.done()
         other.commit()
         working.result(PATIENCE_S)

@@ -5,7 +5,7 @@ import io
 import json
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from unittest.mock import Mock
 
 import psycopg2
@@ -23,6 +23,7 @@ from local.comparison.repair import condition_of, repair_by_key
 from local.comparison.run import NO_KEY, Sides, compare_tables, with_reasons
 from local.comparison.source import SourceLook
 from local.look.lake import Lake
+from local.platform.pipeline import QueriedPipeline
 from local.services.postgres import ConnectionParameters
 from tests.conftest import EXTENSIONS_TYPE, execute
 from tests.local.comparison.sides import ArrowLake, compare_entry, entry, login
@@ -197,7 +198,7 @@ def test_without_a_lake_table_an_empty_table_is_equal(people: ConnectionParamete
     ("objects", "problem"),
     [
         ([], None),
-        (["shop/.hoodie/hoodie.properties", "shop_b/a.parquet"], None),
+        (["shop/.hoodie/hoodie.properties", "shop/.hoodie_partition_metadata", "shop/", "shop_b/a.parquet"], None),
         (["shop/country=1/a.parquet"], "s3://lake/shop has no commit yet"),
     ],
 )
@@ -228,6 +229,10 @@ def test_rows_that_a_policy_hides_are_not_missing(
     with login(people, "SELECT ON people") as role:
         found = compare_entry(role, table)
         assert "row-level security" in str(found.problem)
+        # `up` waits: the job fails at this table alone, and tells why.
+        pipeline, tables = Mock(), cast(Any, [table])
+        pipeline._services.database.parameters.return_value = role
+        assert QueriedPipeline._with_rows(pipeline, tables) == tables
         execute(people, "CREATE POLICY p ON people FOR SELECT TO half USING (TRUE)")
         execute(people, "TRUNCATE people")
         assert compare_entry(role, table).equal == ("source" in asked)

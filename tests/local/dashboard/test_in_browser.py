@@ -36,7 +36,6 @@ OPEN = """(url) => new Promise((resolve) => {
   socket.onopen = () => resolve("opened");
   socket.onerror = () => resolve("refused");
 })"""
-MOVES_MS = 10_000
 LOGS = tempfile.TemporaryDirectory(prefix="logs-of-the-page-")
 WRONG = Problem(part="sink", what="is dead", reason=f"killed: {'logs/' * 30}", remedy="`./lake up` starts it again")
 LOG = "the end of the log"
@@ -129,7 +128,7 @@ def test_the_broken_stage_stands_out_and_each_service_opens_to_its_log(browser: 
         page.get_by_role("button", name="job: running").press("Enter")
         expect(page.get_by_text(f"job: {LOG}")).to_be_visible()
         still.show(everything(state=picture().state, problems=()))
-        expect(page.get_by_text(f"sink: {LOG}")).to_be_hidden(timeout=MOVES_MS)
+        expect(page.get_by_text(f"sink: {LOG}")).to_be_hidden()
         expect(page.get_by_role("region", name=drawn.PROBLEMS)).to_be_hidden()
         assert viewer.violations() == []
         viewer.check()
@@ -165,7 +164,7 @@ def test_what_is_gone_is_drawn_no_more(browser: Browser, still: Still) -> None:
         expect(cells).not_to_have_count(0)
         down = State(word=Word.DOWN, reason="the platform is down")
         still.show(Picture(at=0, pipeline="orders", found=PipelineState(state=down)))
-        expect(cells).to_have_count(0, timeout=MOVES_MS)
+        expect(cells).to_have_count(0)
         expect(viewer.page.get_by_text("no change since the first load")).to_be_visible()
         viewer.check()
 
@@ -193,7 +192,7 @@ def test_the_tab_key_goes_through_it_from_top_to_bottom_and_shows_where_it_is(br
         assert tops == sorted(tops)
         tables = everything().found.data.tables
         still.show(everything(tables=(*tables[:2], replace(tables[2], lake_rows=987_654))))
-        expect(viewer.page.get_by_text("987,654")).to_be_visible(timeout=MOVES_MS)
+        expect(viewer.page.get_by_text("987,654")).to_be_visible()
         expect(viewer.page.get_by_role("link", name=TABLE)).to_be_focused()
 
 

@@ -24,6 +24,7 @@ from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kafka.topic_admin import set_first_offsets
 from plugins.kafka.topics import PlannedTopic, planned_topics
 from tests.broker import START_S, STOP_S, RunningBroker, broker_in
+from tests.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
@@ -79,7 +80,9 @@ def java() -> Iterator[Any]:
         yield gateway.jvm
 
 
-def first_record(java: Any, broker: Kafka, pipeline: Pipeline, *, auto_create: bool) -> str | None:
+def first_record(
+    java: Any, broker: Kafka, pipeline: Pipeline, *, auto_create: bool, polls: int = int(PATIENCE_S)
+) -> str | None:
     """The first record that the sink's consumer gets from its topic, or the error that ends its task; None without."""
     text = "org.apache.kafka.common.serialization.StringDeserializer"
     settings = java.java.util.HashMap()
@@ -96,7 +99,7 @@ def first_record(java: Any, broker: Kafka, pipeline: Pipeline, *, auto_create: b
     consumer = java.org.apache.kafka.clients.consumer.KafkaConsumer(settings)
     try:
         consumer.subscribe(java.java.util.List.of(pipeline.sink.topic))
-        for _ in range(POLLS):
+        for _ in range(polls):
             records = consumer.poll(java.java.time.Duration.ofSeconds(1)).iterator()
             if records.hasNext():
                 return str(records.next().value())
@@ -123,7 +126,7 @@ def test_a_sink_whose_topic_is_absent_dies_where_consumers_make_topics_but_it_ma
     broker.sync_acls(pipeline.acls)
     refused = f"org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics: [{TOPIC}]"
     assert first_record(java, broker, pipeline, auto_create=True) == refused.replace(TOPIC, pipeline.sink.topic)
-    assert first_record(java, broker, pipeline, auto_create=False) is None
+    assert first_record(java, broker, pipeline, auto_create=False, polls=POLLS) is None
     # As AWS's custom resource does before the connectors, with its rights.
     broker.create_topics(pipeline.planned, user=TOPICS)
     group, topic = sink_group(pipeline.sink.name), pipeline.sink.topic

@@ -125,13 +125,25 @@ def test_a_partition_is_read_on_once_the_log_has_the_malformed_value_no_more() -
     assert world.gaps() == [(1, 2)]
 
 
-def test_a_malformed_value_is_forgotten_with_its_topic() -> None:
+@pytest.mark.parametrize("late", [False, True], ids=["before a look", "during a look"])
+def test_a_malformed_value_is_forgotten_with_its_topic(monkeypatch: pytest.MonkeyPatch, *, late: bool) -> None:
     others = Partition("lines", 0)
     world = World([b"{"], others={others: [b"1"]}, flush_interval_seconds=1)
+    bounds = FakeConsumer.log_bounds
+
+    def delete_and_ask(consumer: FakeConsumer, partition: Partition) -> tuple[int, int]:
+        if world.held:
+            del world.topics[Partition(TOPIC, 0)]
+            raise UnavailableError("no such topic")
+        return bounds(consumer, partition)
+
+    if late:
+        monkeypatch.setattr(FakeConsumer, "log_bounds", delete_and_ask)
 
     def delete_it(task: SinkTask) -> None:
         if world.held:
-            world.topics.pop(Partition(TOPIC, 0), None)
+            if not late:
+                world.topics.pop(Partition(TOPIC, 0), None)
         elif Partition(TOPIC, 0) not in world.topics:
             world.topics[others].append(b"2")
             task.stop()

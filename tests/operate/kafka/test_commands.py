@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -26,14 +27,14 @@ from plugins.kafka.topics import READER_GROUP, PlannedTopic, reader_access
 from tests.broker import START_S, STOP_S, running_broker
 from tests.waiting import PATIENCE_S
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).resolve().parents[3]
 EVENTS = "demo.datalake.cdc_events"
 WIDE = "wide"
 MESSAGES = 40
-# Longer than a broker's restart takes.
-OUTAGE_S = 20
+# At least: longer than a broker's restart takes.
+OUTAGE_S = 20.0
 # The command, except for the platform's location.
 TAIL = """
 import os
@@ -52,11 +53,12 @@ app(prog_name="lake")
 
 @dataclass(frozen=True)
 class Broker:
-    """A broker, how to end it, and a producer."""
+    """A broker, how to end it, a producer, and the outage that tail waits out: several times what a start takes."""
 
     processes: Processes
     kafka: Kafka
     producer: Producer
+    outage_s: float
 
     @property
     def cluster(self) -> Cluster:
@@ -77,12 +79,14 @@ def encoded(value: object) -> bytes | None:
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    began = time.monotonic()
     with running_broker(tmp_path_factory.mktemp("operate"), READER) as running:
+        outage_s = max(OUTAGE_S, 4 * (time.monotonic() - began))
         kafka = running.kafka
         topics = {EVENTS: 1, "__bookkeeping": 1, "empty": 1, WIDE: 3}
         kafka.create_topics([PlannedTopic(name=name, partitions=count, replicas=1) for name, count in topics.items()])
         kafka.sync_acls(acls(READER, reader_access()))
-        started = Broker(running.processes, kafka, Producer(kafka.client()))
+        started = Broker(running.processes, kafka, Producer(kafka.client()), outage_s)
         started.send(
             EVENTS,
             ({"order_id": 1}, {"order_id": 1, "ship_city": "Zürich", "__deleted": "false"}),
@@ -105,7 +109,7 @@ def running(broker: Broker, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         env=os.environ
         | {
             "PYTHONUNBUFFERED": "1",
-            "OUTAGE_S": str(OUTAGE_S),
+            "OUTAGE_S": str(broker.outage_s),
             "SERVERS": broker.kafka.bootstrap_servers,
             "READER_PASSWORD": broker.kafka.users.passwords[READER],
         },
@@ -167,13 +171,14 @@ def test_tail_from_the_end_shows_what_comes_until_ctrl_c_and_leaves_no_trace(bro
         assert process.stderr
         lines = iter(process.stdout.readline, "")
         # It starts at the end as of the command's request; every later message is shown.
-        for number in range(MESSAGES):
-            broker.send(EVENTS, ({"order_id": number}, {"order_id": number}))
-            time.sleep(0.05)
+        sent = 0
+        while not select.select([process.stdout], [], [], 0.05)[0] or sent < MESSAGES:
+            broker.send(EVENTS, ({"order_id": sent}, {"order_id": sent}))
+            sent += 1
         first = next(lines).split("  ")
         assert int(first[0].removeprefix("0/")) >= 4
         seen = int(json.loads(first[3])["order_id"])
-        while seen < MESSAGES - 1:
+        while seen < sent - 1:
             following = int(json.loads(next(lines).split("  ")[3])["order_id"])
             assert following == seen + 1
             seen = following
@@ -216,13 +221,13 @@ def test_tail_goes_on_when_the_broker_comes_back_and_ends_with_one_line_when_it_
         next(lines)
         for number in (1_001, 1_002):
             broker.processes.stop("kafka", grace_s=STOP_S)
-            time.sleep(OUTAGE_S / 3)
+            time.sleep(broker.outage_s / 3)
             broker.processes.start("kafka", broker.kafka.prepare())
             broker.processes.wait_until("kafka", broker.kafka.ready, timeout_s=START_S)
             broker.send(EVENTS, ({"order_id": number}, {"order_id": number}))
             assert next(line for line in lines if f'{{"order_id":{number}}}' in line)
         broker.processes.stop("kafka", grace_s=STOP_S)
-        assert process.wait(PATIENCE_S) == CANNOT
+        assert process.wait(PATIENCE_S + broker.outage_s) == CANNOT
         [line] = process.stderr.read().splitlines()
         assert line.startswith("tail: local's Kafka ")
         assert line.endswith("run `./lake up` and try again")

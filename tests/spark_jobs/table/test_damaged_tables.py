@@ -70,9 +70,10 @@ def test_tasks_that_outlive_a_failed_job_end_before_the_rollback(lake: Lake, mon
     monkeypatch.setattr(repair, "roll_back_failed", roll_back)
     thread = threading.Thread(target=sleep)
     thread.start()
-    while thread.is_alive() and not context.statusTracker().getActiveStageIds():
-        time.sleep(0.01)
     began = time.monotonic()
+    while thread.is_alive() and not context.statusTracker().getActiveStageIds():
+        began = time.monotonic()
+        time.sleep(0.01)
     time.sleep(1)
     context.cancelAllJobs()
     thread.join()

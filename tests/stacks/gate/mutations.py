@@ -30,11 +30,11 @@ def route_private_subnets_to_the_internet(changed: Changed) -> None:
     route["GatewayId"] = {"Ref": gateway}
 
 
-def connector_in(reference: str, other: dict[str, Any]) -> Mutation:
-    """Put another function into a connector's request, in place of the first that has `reference` in it."""
+def request_with(reference: str, other: Any, type_: str = "Custom::Connector", role: str = "connectors") -> Mutation:
+    """Put something else into a request, in place of the first function that has `reference` in it."""
 
     def mutate(changed: Changed) -> None:
-        parts = changed.properties("connectors", "Custom::Connector")["Request"]["Fn::Join"][1]
+        parts = changed.properties(role, type_)["Request"]["Fn::Join"][1]
         place = next(at for at, part in enumerate(parts) if isinstance(part, dict) and reference in str(part))
         parts[place] = other
 
@@ -68,23 +68,34 @@ WITH_NAMES = frozenset({"add", "allow", "let_in", "replace"})
 REACHED = "the internet reaches it, and "
 UNREAD, NOT_OURS = "tells <Added>, to which nobody has subscribed", "UserData is none of our scripts"
 PUBLIC = "prod-cdc-lake-network:ExportsOutputRefVpcPublicSubnet1Subnet5C2D37C4FFA2B456"
+ANOTHER_API = {"Fn::Join": ["", ['<","endpoint":"https://x.example","authority":"eA==>']]}
 # Each with the environment and the beginning of the line that refuses it.
 STEPS: dict[str, tuple[str, Mutation, str]] = {
     "network: private subnets to the internet": ("prod", route_private_subnets_to_the_internet, REACHED),
     "network: a public connector": (
         "prod",
-        connector_in("VpcPrivateSubnet1", {"Fn::ImportValue": PUBLIC}),
+        request_with("VpcPrivateSubnet1", {"Fn::ImportValue": PUBLIC}),
         f"{REACHED}SourceConnector",
     ),
     "network: connector in somebody's group": (
         "prod",
-        connector_in("GroupId", {"Fn::ImportValue": "somebodys-group"}),
+        request_with("GroupId", {"Fn::ImportValue": "somebodys-group"}),
         "imports somebodys-group, which no stack of this app exports",
     ),
     "network: connector in somebody's group by a function": (
         "prod",
-        connector_in("GroupId", {"Fn::Select": [0, ["sg-0123456789abcdef0"]]}),
+        request_with("GroupId", {"Fn::Select": [0, ["sg-0123456789abcdef0"]]}),
         "Request/kafkaCluster/apacheKafkaCluster/vpc/securityGroups/* is <Select 0",
+    ),
+    "Kubernetes: another API by a function that writes keys": (
+        "prod_on_eks",
+        request_with("CertificateAuthorityData", ANOTHER_API, "Custom::KubernetesObjects", "kubernetes"),
+        "Request has a function with a quotation mark",
+    ),
+    "network: brokers written like a reference": (
+        "prod",
+        request_with("", "<x:1,b.evil.example:9098,y:1>", "Custom::Topics"),
+        "Request/bootstrapServers is <x:1",
     ),
     "ports: two groups of rules": ("prod", split_over_two_resources, "TCP 5432 is open to the world"),
     "notifications: an alarm that nobody reads": ("prod", unread("AWS::CloudWatch::Alarm", "AlarmActions/0"), UNREAD),

@@ -73,7 +73,10 @@ def test_nothing_is_done_when_a_later_request_comes_in_between(clock: Clock) -> 
     first, second = request(clock, 1), request(clock, 2)
     with pytest.raises(SupersededError), journal.acting(first):
         raise AssertionError("it was done")
+    with pytest.raises(SupersededError):
+        journal.make(first, lambda: "made")
     assert not journal.busy(second)
+    assert not journal.outcome_unknown(second)
 
 
 @pytest.mark.usefixtures("store")
