@@ -3,6 +3,8 @@
 Keys and values keep to what RDS allows: letters, digits, blanks and _ . : / = + - @ (RDS API reference, `Tag`).
 """
 
+import time
+
 ALL_KEYS = "cdc-lake-*"
 # The stack and logical id of the custom resource that owns a connector or plugin.
 OWNER = "cdc-lake-owner"
@@ -19,6 +21,7 @@ PREPARED_BY = "cdc-lake-prepared-by-"
 # On the source's cluster while the outbox's changes may be missing in the lake; `./lake resnapshot` removes it. Value:
 # since when, ISO 8601 in UTC.
 RESNAPSHOT = "cdc-lake-resnapshot"
+_SINCE = "since "
 
 
 def prepared_by(pipeline: str) -> str:
@@ -31,7 +34,12 @@ def resnapshot(pipeline: str) -> str:
     return f"cdc-lake-{pipeline}-resnapshot"
 
 
+def since(seconds: float) -> str:
+    """Write the time from which changes may be missing, in seconds since 1970."""
+    return time.strftime(f"{_SINCE}%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
 def missed_in(entry: str) -> str:
     """Return since when changes may be missing, as an external database's record says it; "" if they aren't."""
     last = entry.rpartition("/")[2]
-    return last if last.startswith("since ") else ""
+    return last if last.startswith(_SINCE) else ""

@@ -1,12 +1,13 @@
 """The deployed source cluster: which changes the lake may miss, and what a deployment would do to it."""
 
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import boto3
 
 from contract import origin
-from contract.tags import RESNAPSHOT, missed_in, resnapshot
+from contract.tags import RESNAPSHOT, missed_in, resnapshot, since
 from operate.diff.snapshots import template
 from operate.errors import OperateError
 from operate.outputs import QUICK, find_stack
@@ -29,17 +30,31 @@ def missed_since(session: boto3.Session, environment: Environment) -> dict[str, 
     for pipeline in environment.streamed:
         entries = _entries(session, environment, pipeline) if pipeline.database else {}
         outside = max(map(missed_in, entries.values()), default="")
-        if since := outside if pipeline.database else tags.get(_tag(pipeline)):
-            found[pipeline.name] = since
+        if missed := outside if pipeline.database else tags.get(_tag(pipeline)):
+            found[pipeline.name] = missed
     return found
+
+
+def may_miss(session: boto3.Session, environment: Environment, pipeline: EnvironmentPipeline) -> None:
+    """Record that changes are lost, unless it is recorded, before what tells of it is repaired."""
+    if pipeline.name in missed_since(session, environment):
+        return
+    now = since(time.time())
+    if pipeline.database:
+        for name, entry in _entries(session, environment, pipeline).items():
+            session.client("ssm", config=QUICK).put_parameter(Name=name, Value=f"{entry}/{now}", Overwrite=True)
+        return
+    rds = session.client("rds", config=QUICK)
+    if arn := _arn(rds, environment):
+        rds.add_tags_to_resource(ResourceName=arn, Tags=[{"Key": _tag(pipeline), "Value": now}])
 
 
 def nothing_missed(session: boto3.Session, environment: Environment, pipeline: EnvironmentPipeline) -> None:
     """Record that lake and source were equal after all rows had been rewritten."""
     if pipeline.database:
         for name, entry in _entries(session, environment, pipeline).items():
-            if since := missed_in(entry):
-                value = entry.removesuffix(f"/{since}")
+            if missed := missed_in(entry):
+                value = entry.removesuffix(f"/{missed}")
                 session.client("ssm", config=QUICK).put_parameter(Name=name, Value=value, Overwrite=True)
         return
     rds = session.client("rds", config=QUICK)

@@ -23,7 +23,7 @@ from local.resnapshot.log_tables import committing, position_of, read_again, sig
 from local.services.connect_api import ConnectApi
 from plugins.connector_settings import SourceSettings
 from plugins.source.captured import INCLUDED_TABLES, CapturedTable, shown
-from plugins.source.source_connector import following_slot
+from plugins.source.source_connector import OFFSET_MISMATCH, following_slot
 
 # The newest events also show deletes, which leave no row in the lake.
 TAIL_EVENTS = 1_000
@@ -71,6 +71,10 @@ class LocalConnector:
         finally:
             # Nothing else starts it again after `release`.
             self.api.resume(self.name)
+
+    def end_following(self) -> None:
+        if OFFSET_MISMATCH in self.api.configuration(self.name):
+            self.settle()
 
     def offsets(self) -> list[dict[str, Any]]:
         return self.api.stored_offsets(self.name)

@@ -57,6 +57,9 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
         _read_again(platform, channel, left, wanted, made_again=made_again)
     # After the others: the connector may have been given a new slot for them.
     if back := [entry for entry in entries if entry.name in aside]:
+        # Until both sides are equal, nothing else tells what they missed.
+        marked = platform.unfinished_resnapshot.exists()
+        platform.unfinished_resnapshot.touch()
         _take_back(platform, back, channel)
     equal = reconcile_tables(
         console,
@@ -68,7 +71,8 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
     )
     if equal:
         settle()
-        _note_end(platform, wanted, names)
+        if (back and not marked) or (not names and wanted.where is None):
+            platform.unfinished_resnapshot.unlink(missing_ok=True)
     return equal
 
 
@@ -119,13 +123,8 @@ def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> TableCo
         platform.pipeline.start_job()
         found = resnapshot(platform_sides(platform), platform.pipeline.connectors.source_connector(), wanted, say)
     if found.equal:
-        _note_end(platform, wanted, ())
-    return found
-
-
-def _note_end(platform: Platform, wanted: Wanted, names: Sequence[str]) -> None:
-    if not names and wanted.where is None:
         platform.unfinished_resnapshot.unlink(missing_ok=True)
+    return found
 
 
 def _check_runs(platform: Platform) -> None:
@@ -172,6 +171,8 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str], say: 
         say(f"found: {problem.partition(': run `')[0]}")
         say(f"{pipeline.set_landing_aside()} landed objects of the former topic set aside")
     if platform.services.pipeline.outbox is not None:
+        if pipeline.tables_aside():
+            platform.unfinished_resnapshot.touch()
         pipeline.take_back([table.name for table in pipeline.tables])
     if "sink" in platform.expected():
         pipeline.connectors.run_sink()

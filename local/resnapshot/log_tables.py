@@ -161,6 +161,9 @@ class Connector(Protocol):
     def settle(self) -> None:
         """Run as configured again."""
 
+    def end_following(self) -> None:
+        """Run as configured where a run that was broken off has left it following its slot."""
+
 
 @contextlib.contextmanager
 def committing(parameters: Mapping[str, Any]) -> Iterator[Cursor]:

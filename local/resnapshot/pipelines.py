@@ -27,7 +27,7 @@ from local.resnapshot.log_tables import (
     read_keys_again,
     settled_event,
 )
-from local.resnapshot.run import Wanted
+from local.resnapshot.run import Losing, Wanted
 from plugins.connector_settings import SourceSettings
 from settings.pipeline import CapturedTableSettings
 
@@ -37,6 +37,7 @@ class Channel:
     """How to ask a pipeline's connector for rows, and how to write events alongside its own.
 
     `parameters` log in as a role that may insert into the signal table. `timeout_s`: how long nothing may move.
+    `losing` is called before what tells of lost changes is repaired.
     """
 
     pipeline: str
@@ -46,6 +47,7 @@ class Channel:
     writer: EventWriter
     timeout_s: float
     say: Say
+    losing: Losing = lambda: None
 
     @contextlib.contextmanager
     def flowing(self, lakes: Iterable[Lake], wanted: Wanted, *, named: bool) -> Iterator[None]:
@@ -62,7 +64,12 @@ class Channel:
         )
         with (
             committing(self.parameters) as cursor,
-            run.flowing(cursor, lakes, self.connector, wanted, self.say, published=published, named=named),
+            run.flowing(
+                *(cursor, lakes, self.connector, wanted, self.say),
+                published=published,
+                named=named,
+                losing=self.losing,
+            ),
         ):
             yield
 

@@ -8,7 +8,7 @@ AWS: they differ in how the connector is controlled.
 import contextlib
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,7 @@ LARGEST_ADVANCE_BYTES = 64 * GIB
 # A restored server's log must also pass what its predecessor may have written after its last event.
 MARGIN_BYTES = 16 * 1024**2
 SHOWN_KEYS = 5
+Losing = Callable[[], None]
 _UNKNOWN = (
     f"see its log; if that says `no longer available on the server`, run this again with --skip ({replication.RUNBOOK})"
 )
@@ -60,16 +61,18 @@ class Wanted:
     largest_event_bytes: int = LARGEST_EVENT_BYTES
 
 
-def resnapshot(sides: Sides, connector: Connector, wanted: Wanted, say: Say) -> TableComparison:
+def resnapshot(
+    sides: Sides, connector: Connector, wanted: Wanted, say: Say, *, losing: Losing = lambda: None
+) -> TableComparison:
     """Re-snapshot the outbox, then compare it: it may differ while writers are faster than the lake.
 
-    Raises PlatformError with one line. An interrupted run does no harm: run it again.
+    `losing`: as for `flowing`. Raises PlatformError with one line. An interrupted run does no harm: run it again.
     """
     [outbox] = sides.tables
     try:
         with committing(sides.parameters) as cursor:
             _check_sizes(cursor, wanted)
-            with flowing(cursor, [outbox.lake], connector, wanted, say):
+            with flowing(cursor, [outbox.lake], connector, wanted, say, losing=losing):
                 _rewrite(cursor, outbox.lake, connector, wanted, say)
                 _bury_extra(cursor, outbox.lake, wanted, say)
         [found] = compare_tables(sides, timeout_s=wanted.timeout_s)
@@ -102,10 +105,12 @@ def flowing(
     *,
     published: Expected = OUTBOX,
     named: bool = False,
+    losing: Losing = lambda: None,
 ) -> Iterator[None]:
     """Ensure that changes leave the database; a recreated slot is followed until the block ends.
 
-    `lakes`: the lake's tables of the whole pipeline. `named`: only some of them are read again.
+    `lakes`: the lake's tables of the whole pipeline. `named`: only some of them are read again. `losing` is called
+    before what tells of lost changes is repaired.
     """
     if wanted.skip:
         say("passing over what the connector has not read")
@@ -122,25 +127,24 @@ def flowing(
     renew = renew or _was_replaced(state, connector, 0 if outbox else _highest(offsets, "lsn_proc"))
     if renew:
         check_whole(wanted.where, named=named)
+        losing()
     if gap > 0:
         _pass_former_log(cursor, newest, gap, say)
     if outbox and not state.publication_is_whole:
         replication.restore_publication(cursor)
         say("publication made again")
-    if not renew:
-        if not state.active:
+    end = connector.settle if renew else connector.end_following
+    try:
+        if renew:
+            _renew_slot(cursor, connector)
+            say("new replication slot")
+            connector.follow_slot()
+        elif not state.active:
             connector.restart()
         _await_reader(cursor, connector, wanted, published)
         yield
-        return
-    try:
-        _renew_slot(cursor, connector)
-        say("new replication slot")
-        connector.follow_slot()
-        _await_reader(cursor, connector, wanted, published)
-        yield
     finally:
-        connector.settle()
+        end()
 
 
 def _was_replaced(state: replication.Replication, connector: Connector, resumes_at: int) -> bool:

@@ -54,8 +54,11 @@ class Deployed:
         """Whether nothing is left out."""
         return all(self.left_out(stack) is Paused.NOTHING for stack in (GUARD, *self.pausing))
 
-    def check_settled(self) -> None:
-        """Raise OperateError while a deployment runs, or where none is possible."""
+    def check_settled(self, *, creates: bool = False) -> None:
+        """Raise OperateError while a deployment runs, or where none is possible.
+
+        `creates`: a deployment follows, which first removes stacks that were never made.
+        """
         prefix = self.environment.prefix
         if missing := [stack for stack in self.pausing if stack not in self.statuses]:
             raise OperateError(
@@ -63,6 +66,8 @@ class Deployed:
                 f"{', '.join(f'{prefix}-{stack}' for stack in missing)}"
             )
         for stack, status in self.statuses.items():
+            if creates and stack not in self.pausing and status in snapshots.EMPTY:
+                continue
             if status.endswith(_UNDER_WAY):
                 raise OperateError(
                     f"{prefix}-{stack} is {status}: wait until that deployment has ended, then run this again"

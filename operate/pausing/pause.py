@@ -153,6 +153,9 @@ class _Pause:
             self._waiter.say(f"although {line}")
 
     def _end_sources(self) -> None:
+        if not self._deployed.left_out(CONNECTORS).leaves_out_sources:
+            # One may have begun while the guard was deployed, which refuses any from then on.
+            self._connectors.check_no_repair()
         self._deploy(CONNECTORS, Paused.SOURCES)
         self._connectors.check_gone(self._connectors.sources)
 
@@ -224,7 +227,7 @@ def resume(environment: Environment, waiter: Waiter) -> int:
     with one_line(environment):
         client = session.client("cloudformation", config=QUICK)
         found = deployed.look(client, environment)
-        found.check_settled()
+        found.check_settled(creates=True)
         aurora = Aurora(session.client("rds", config=QUICK), environment.database_cluster, waiter)
         if found.runs and aurora.status() == AVAILABLE:
             waiter.say(f"{name} isn't paused: nothing to resume")

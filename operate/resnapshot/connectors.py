@@ -20,7 +20,7 @@ from operate.outputs import CALL_ERRORS, may_pass
 from operate.pausing.deployed import check_runs
 from operate.sides import DeployedPipeline
 from plugins.source import failures
-from plugins.source.source_connector import following_slot, not_following_slot
+from plugins.source.source_connector import OFFSET_MISMATCH, following_slot, not_following_slot
 from plugins.workers.kubernetes_api import Kubernetes, KubernetesError, UnreachableError
 from stacks.connectors.manifests import NAMESPACE
 
@@ -42,10 +42,11 @@ UPDATE, RESTART = "UPDATE_CONNECTOR_CONFIGURATION", "RESTART_CONNECTOR"
 
 @dataclass
 class StoredOffsets:
-    """The newest offset of each of a connector's sources; each reading goes on from the last. Raises KafkaException."""
+    """A connector's newest offsets under a topic prefix; each reading goes on from the last. Raises KafkaException."""
 
     messages: Reader
     topic: str
+    prefix: str
     _next: dict[int, int] = field(default_factory=dict)
     _newest: dict[bytes, dict[str, Any]] = field(default_factory=dict)
 
@@ -59,6 +60,8 @@ class StoredOffsets:
     def _take(self, key: object, value: object) -> None:
         """Keep the newest message per source of Connect's compacted topic; one without a value revokes it."""
         source = key if isinstance(key, bytes) else str(key).encode()
+        if json.loads(source)[1]["server"] != self.prefix:
+            return  # of a former topic prefix
         if isinstance(value, bytes | str) and value:
             self._newest[source] = json.loads(value)
         else:
@@ -72,11 +75,11 @@ def source_of(deployed: DeployedPipeline, *, newest: int = 0, stored: StoredOffs
     """
     environment, session, settings = deployed.environment, deployed.session, deployed.source
     common: Any = {"slot": settings.slot_name, "newest": newest, "stored": stored}
+    check_runs(session.client("cloudformation", config=outputs.QUICK), environment)
     if environment.eks is None:
         arn = outputs.output(environment, "connectors", deployed.pipeline.construct_id("SourceConnectorArn"))
         patient, once = (session.client("kafkaconnect", config=config) for config in (PATIENT, ONCE))
         return MskConnector(patient, once, arn, **common)
-    check_runs(session.client("cloudformation", config=outputs.QUICK), environment)
     return EksConnector(cluster_api(session, environment), settings.name, **common)
 
 
@@ -99,8 +102,11 @@ class _Connector(ABC):
         self._configure(following_slot(self._configuration()))
 
     def settle(self) -> None:
-        """Run it as deployed, also after an interrupted run."""
         self._configure(not_following_slot(self._configuration()))
+
+    def end_following(self) -> None:
+        if OFFSET_MISMATCH in self._configuration():
+            self.settle()
 
     @abstractmethod
     def _configuration(self) -> Mapping[str, str]: ...

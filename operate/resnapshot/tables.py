@@ -5,6 +5,7 @@ of the platform's services.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,8 @@ def resnapshot_outbox(
             newest = newest_position(messages, deployed.source.topic)
         connector = source_of(deployed, newest=newest)
         with sides(deployed, parameters, chosen(pipeline, [])) as both:
-            comparison = resnapshot(both, connector, wanted, say)
+            losing = partial(source_cluster.may_miss, deployed.session, environment, pipeline)
+            comparison = resnapshot(both, connector, wanted, say, losing=losing)
         if comparison.equal and wanted.where is None:
             source_cluster.nothing_missed(deployed.session, environment, pipeline)
         return comparison
@@ -131,7 +133,7 @@ def channel_of(
     # As the last deployment recorded it.
     name = deployed.environment.source_parameter(pipeline, "generation")
     generation = deployed.session.client("ssm", config=outputs.QUICK).get_parameter(Name=name)["Parameter"]["Value"]
-    stored = StoredOffsets(messages, offset_topic(settings.name, generation))
+    stored = StoredOffsets(messages, offset_topic(settings.name, generation), settings.topic_prefix)
     return Channel(
         pipeline=pipeline.name,
         settings=settings,
@@ -140,6 +142,7 @@ def channel_of(
         writer=EventWriter(reader.client(deployed.cluster())),
         timeout_s=timeout_s,
         say=say,
+        losing=partial(source_cluster.may_miss, deployed.session, deployed.environment, pipeline),
     )
 
 

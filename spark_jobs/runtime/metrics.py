@@ -98,7 +98,8 @@ class Metrics:
 
     def committed(self, report: CommitReport) -> None:
         with self._lock:
-            self._current_at = self._clock()
+            # What has landed since the commit's begin isn't in it.
+            self._current_at = max(self._current_at, self._clock() - report.seconds)
             for name, attribute in (COUNTERS | DURATIONS).items():
                 value = getattr(report, attribute)
                 if value is not None:

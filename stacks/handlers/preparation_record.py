@@ -6,11 +6,10 @@ most one per custom resource (RDS allows 50 per cluster); for an external databa
 below a path.
 """
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from contract.tags import PREPARED_BY, RESNAPSHOT, missed_in, prepared_by, resnapshot
+from contract.tags import PREPARED_BY, RESNAPSHOT, missed_in, prepared_by, resnapshot, since
 from stacks.handlers import framework
 from stacks.handlers.framework import client
 
@@ -55,7 +54,7 @@ class Tags(_Entries):
         # One call, so that neither tag exists without the other.
         tags = {self.entry(owner): f"{self.identifier}/{generation}/{owner}"[:TAG_CHARACTERS]}
         if missed:
-            tags[self.missing] = _since()
+            tags[self.missing] = since(framework.now())
         client("rds").add_tags_to_resource(
             ResourceName=self.arn, Tags=[{"Key": key, "Value": value} for key, value in tags.items()]
         )
@@ -72,7 +71,7 @@ class Parameters(_Entries):
     missing: str
 
     def claim(self, owner: str, generation: str, *, missed: bool) -> None:
-        said = [since] if (since := _since() if missed else self.missing) else []
+        said = [told] if (told := since(framework.now()) if missed else self.missing) else []
         value = "/".join([generation, owner, *said])
         client("ssm").put_parameter(Name=self.entry(owner), Value=value, Type="String", Overwrite=True)
 
@@ -81,10 +80,6 @@ class Parameters(_Entries):
 
 
 Record = Tags | Parameters
-
-
-def _since() -> str:
-    return time.strftime("since %Y-%m-%dT%H:%M:%SZ", time.gmtime(framework.now()))
 
 
 def tags(identifier: str, pipeline: str | None) -> Tags | None:

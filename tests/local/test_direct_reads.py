@@ -156,6 +156,24 @@ def test_a_job_that_has_yet_to_load_tables_goes_on_where_all_of_it_isnt_repaired
 
 
 @pytest.mark.parametrize(
+    ("ends", "left"), [(PlatformError("killed"), True), ([], True), (["t"], False)], ids=["killed", "other", "equal"]
+)
+def test_what_a_set_aside_table_missed_is_told_until_both_sides_are_equal(
+    robbed: MagicMock, tmp_path: Path, ends: Any, left: bool
+) -> None:
+    for table in robbed.services.tables:
+        table.is_loaded_first = False
+    robbed.services.tables = robbed.services.tables[:1]
+    robbed.unfinished_resnapshot = tmp_path / "unfinished"
+    robbed.pipeline.tables_aside.return_value = {"t": "a value too large"}
+    robbed.pipeline.take_back.side_effect = [ends]
+    robbed.channel.read_again.side_effect = PlatformError("killed")
+    with suppress(PlatformError):
+        command.resnapshot_tables(robbed, ("t",), Wanted())
+    assert robbed.unfinished_resnapshot.exists() is left
+
+
+@pytest.mark.parametrize(
     ("names", "ends", "left"),
     [((), True, False), ((), False, True), ((), PlatformError("a column can't be read"), True), (("t",), False, False)],
 )

@@ -42,6 +42,7 @@ from tests.broker import RunningBroker
 from tests.conftest import ask, execute, free_port
 from tests.hudi_files import HudiFiles
 from tests.operate.conftest import REGION, deploy, without_credentials
+from tests.operate.resnapshot.test_stored_offsets import SHOP
 from tests.operate.resnapshot.test_tables import BEYOND, OFFSETS, PASSWORD, captured, deploy_crm
 from tests.transcripts import first_difference, transcript
 from tests.waiting import wait_until
@@ -127,16 +128,16 @@ class Deployed:
 
     def store_offset(self) -> None:
         """Have the connector store an offset beyond any signal."""
-        self._send(OFFSETS, json.dumps({"lsn": BEYOND}))
+        self._send(OFFSETS, json.dumps({"lsn": BEYOND}), SHOP)
 
     def operations(self) -> list[str]:
         """What the topic's events did."""
         topic = Topic(connection=self._kafka.client(), name=self._topic)
         return [event.value["__op"] for event in topic.events(0) if event.value]
 
-    def _send(self, topic: str, value: str) -> None:
+    def _send(self, topic: str, value: str, key: bytes = b"{}") -> None:
         producer = Producer(self._kafka.client())
-        producer.produce(topic, key=b"{}", value=value)
+        producer.produce(topic, key=key, value=value)
         assert producer.flush(60) == 0
 
 

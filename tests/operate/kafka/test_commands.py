@@ -194,7 +194,7 @@ def test_a_connectors_stored_offsets_are_read_on_from_where_they_were(broker: Br
         [PlannedTopic(name=topic, partitions=3, replicas=1, config={"cleanup.policy": "compact"})]
     )
     with connect(broker.cluster) as reader:
-        stored = StoredOffsets(reader, topic)
+        stored = StoredOffsets(reader, topic, "shop")
         assert stored.read() == []
         broker.send(topic, (key, {"lsn": 1}), (key, {"lsn": 2, "incremental_snapshot_collections": "[]"}))
         assert stored.read() == [{"lsn": 2, "incremental_snapshot_collections": "[]"}]

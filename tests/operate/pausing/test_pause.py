@@ -17,6 +17,7 @@ from operate.pausing.arrival import LIMIT_S
 from operate.pausing.database import LIMIT_S as DATABASE_LIMIT_S
 from operate.pausing.pause import Options, pause
 from settings.load import load
+from stacks.paused import Paused
 from tests.operate.pausing.cloud import EPOCH, Cloud, error
 
 pytestmark = pytest.mark.synth
@@ -170,6 +171,18 @@ def test_what_is_under_way_or_differs_is_left_alone(cloud: Cloud, change: Callab
     change(cloud)
     assert cloud.refused().startswith(line)
     assert cloud.log == []
+
+
+def test_a_resnapshot_that_begins_meanwhile_ends_the_pause(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    deploy = cloud._deploy
+
+    def deploy_and_begin(stack: str, paused: Paused) -> int:
+        cloud.configurations[SOURCE]["offset.mismatch.strategy"] = "trust_slot"
+        return deploy(stack, paused)
+
+    monkeypatch.setattr(cloud, "_deploy", deploy_and_begin)
+    assert cloud.refused().startswith("a re-snapshot with")
+    assert SOURCE in cloud.connectors
 
 
 def test_what_rings_is_not_silenced_unless_that_is_meant(cloud: Cloud) -> None:

@@ -64,6 +64,14 @@ def test_a_resume_that_failed_goes_on(paused: Cloud) -> None:
     assert paused.log == ["start dev-cdc-lake", "deploy all", "deploy all"]
 
 
+@pytest.mark.parametrize("status", ["ROLLBACK_COMPLETE", "REVIEW_IN_PROGRESS"])
+def test_a_new_stack_that_was_never_made_is_made_again(paused: Cloud, status: str) -> None:
+    paused.status["analytics"] = status
+    assert run(paused) == 0
+    paused.status["processing"] = status
+    assert f"dev-cdc-lake-processing is {status}" in refused(paused)
+
+
 @pytest.mark.parametrize("status", ["stopping", "starting", "backing-up"])
 def test_a_database_in_between_is_waited_for(paused: Cloud, status: str, monkeypatch: pytest.MonkeyPatch) -> None:
     paused.database = status

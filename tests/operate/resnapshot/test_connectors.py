@@ -16,6 +16,8 @@ from botocore.exceptions import ClientError
 
 from contract.rds_ca import BUNDLE
 from local.errors import PlatformError
+from local.resnapshot import run
+from local.resnapshot.run import Wanted
 from operate.errors import OperateError
 from operate.resnapshot import connectors as source_connectors
 from operate.resnapshot.connectors import BUSY_S, EksConnector, MskConnector, source_of
@@ -103,10 +105,23 @@ def test_the_slot_is_the_authority_until_the_repair_ends_also_after_a_run_that_w
 ) -> None:
     connector.follow_slot()
     connector.follow_slot()
-    connector.settle()
+    connector.end_following()
+    connector.end_following()
     assert configurations(connect) == ["trust_slot", None]
     [asked] = [request for name, request in connect.requests if name == "RestartConnector"]
     assert asked["onlyFailedTasks"] is True
+
+
+def test_a_run_that_finds_nothing_lost_ends_what_one_before_it_has_begun(
+    connect: KafkaConnect, connector: MskConnector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connector.follow_slot()
+    well = Mock(may_log_in=True, problems=[], slot_is_lost=False, active=True)
+    monkeypatch.setattr(run, "replication", Mock(**{"judge.return_value": well, "read_state.return_value": well}))
+    monkeypatch.setattr("db.rewriting.wal_position", lambda _cursor: 100)
+    with run.flowing(Mock(), [], connector, Wanted(), print):
+        assert configurations(connect) == ["trust_slot"]
+    assert configurations(connect) == ["trust_slot", None]
 
 
 @pytest.mark.parametrize(
@@ -216,10 +231,14 @@ def test_msk_connect_is_asked_again_while_it_throttles(
     assert answers == []
 
 
-def test_a_paused_environment_is_not_told_anything(aws: boto3.Session, on_eks: Environment) -> None:
-    deploy("dev-cdc-lake-connectors", **{OUTPUT: Paused.ALL.value})
-    with pytest.raises(OperateError, match=r"dev is paused: first `\./lake aws resume -e dev`"):
-        source_of(DeployedPipeline(on_eks, on_eks.pipelines[0], aws))
+def test_an_environment_whose_pause_has_begun_is_not_told_anything(
+    aws: boto3.Session, environment: Environment, on_eks: Environment
+) -> None:
+    deploy("dev-cdc-lake-guard", **{OUTPUT: Paused.ALL.value})
+    deploy("dev-cdc-lake-connectors", SourceConnectorArn="arn")
+    for each in (environment, on_eks):
+        with pytest.raises(OperateError, match=r"dev is paused: first `\./lake aws resume -e dev`"):
+            source_of(DeployedPipeline(each, each.pipelines[0], aws))
 
 
 NAME = "dev-cdc-lake-orders-source"

@@ -11,7 +11,7 @@ from operate.kafka.reader import Reader
 from operate.resnapshot.connectors import StoredOffsets
 
 TOPIC = "__cdc_lake_offsets_dev-cdc-lake-shop-source-0a1b2c3d"
-SHOP, OTHER = b'["shop",{"server":"shop"}]', b'["shop",{"server":"other"}]'
+SHOP, FORMER = (f'["crm",{{"server":"{prefix}"}}]'.encode() for prefix in ("crm", "former"))
 
 
 def message(partition: int, offset: int, key: bytes, value: dict[str, Any] | None) -> Any:
@@ -47,20 +47,20 @@ class Log(Reader):
         return self._ahead.pop(0) if self._ahead else None
 
 
-def test_the_newest_offset_of_each_source_counts_and_nothing_is_read_again() -> None:
+def test_the_newest_offset_counts_not_those_of_a_former_topic_prefix_and_nothing_is_read_again() -> None:
     log = Log(3)
-    stored = StoredOffsets(log, TOPIC)
-    assert StoredOffsets(log, "another").read() == stored.read() == []
+    stored = StoredOffsets(log, TOPIC, "crm")
+    assert StoredOffsets(log, "another", "crm").read() == stored.read() == []
     for lsn in (1, 2, 3):
         log.add(1, SHOP, {"lsn": lsn})
-    log.add(2, OTHER, {"lsn": 9})
-    assert stored.read() == [{"lsn": 3}, {"lsn": 9}]
+    log.add(2, FORMER, {"lsn": 9, "incremental_snapshot_collections": "[]"})
+    assert stored.read() == [{"lsn": 3}]
     log.assigned = []
-    assert stored.read() == [{"lsn": 3}, {"lsn": 9}]
+    assert stored.read() == [{"lsn": 3}]
     assert log.assigned == []
     # One is taken back.
     log.add(1, SHOP, None)
-    assert stored.read() == [{"lsn": 9}]
+    assert stored.read() == []
     assert log.assigned == [(1, 3)]
 
 
@@ -69,4 +69,4 @@ def test_a_silence_is_not_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     log.add(0, SHOP, {"lsn": 1})
     monkeypatch.setattr(log, "assign", lambda _places: None)
     with pytest.raises(KafkaException):
-        StoredOffsets(log, TOPIC).read()
+        StoredOffsets(log, TOPIC, "crm").read()

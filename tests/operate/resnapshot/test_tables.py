@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import boto3
 import psycopg2
@@ -113,7 +114,7 @@ def server(database: ConnectionParameters, aws: boto3.Session, tmp_path: Path) -
 
 
 @pytest.fixture
-def compared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
+def compared(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The comparison's arguments; tests/local/comparison covers the comparison itself."""
     calls: list[Any] = []
 
@@ -122,7 +123,6 @@ def compared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
         return True
 
     monkeypatch.setattr(log_tables, "reconcile_tables", compare)
-    monkeypatch.setattr(log_tables, "BUILD", tmp_path / "build")
     return calls
 
 
@@ -138,7 +138,9 @@ def deploy_crm(aws: boto3.Session, *buckets: str) -> None:
 
 
 @pytest.fixture
-def deployed(aws: boto3.Session, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> Log:
+def deployed(
+    aws: boto3.Session, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[Log]:
     """The stacks' outputs, an empty lake, and a broker with offsets past a signal once it is given."""
     deploy_crm(aws)
     deploy("dev-cdc-lake-streaming", BootstrapBrokers="b-1.example:9098")
@@ -152,7 +154,10 @@ def deployed(aws: boto3.Session, database: ConnectionParameters, monkeypatch: py
     monkeypatch.setattr(log, "partitions", partitions)
     monkeypatch.setattr(reader, "connect", lambda _cluster, **_: contextlib.nullcontext(log))
     monkeypatch.setattr(run, "newest_position", lambda _lake: 0)
-    return log
+    monkeypatch.setattr(log_tables, "BUILD", tmp_path / "build")
+    with contextlib.ExitStack() as reads:
+        monkeypatch.setattr(log_tables, "source_of", lambda *_, stored, **__: Silent(database, reads, stored))
+        yield log
 
 
 @pytest.mark.integration
@@ -182,6 +187,21 @@ def test_only_a_re_snapshot_of_all_brings_what_was_missed(server: Server, aws: b
     assert resnapshot_deployed(server.environment, server.pipeline, names, Wanted(timeout_s=5), Console(), print)
     missed = missed_since(aws, server.environment)
     assert missed == ({"crm": "since 2026-11-27"} if names else {})
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("deployed")
+@pytest.mark.parametrize("way", [Wanted(skip=True), Wanted()], ids=["lost", "well"])
+def test_a_loss_is_recorded_before_what_tells_of_it_is_repaired(
+    server: Server, aws: boto3.Session, monkeypatch: pytest.MonkeyPatch, way: Wanted
+) -> None:
+    name = f"{server.environment.source_parameter(server.pipeline, 'prepared-by')}/x"
+    aws.client("ssm").put_parameter(Name=name, Value="gen/stack/id", Type="String")
+    for step in ("_renew_slot", "_await_reader"):
+        monkeypatch.setattr(run, step, Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        resnapshot_deployed(server.environment, server.pipeline, [], way, Console(), print)
+    assert missed_since(aws, server.environment).keys() == ({"crm"} if way.skip else set())
 
 
 @pytest.mark.integration
@@ -215,7 +235,7 @@ class Silent:
     def release(self) -> None:
         """Do nothing."""
 
-    restart = settle = release
+    restart = settle = end_following = release
 
     def follow_slot(self) -> None:
         self._reads.enter_context(reading(self._database, self.slot))
@@ -225,7 +245,7 @@ class Silent:
 @pytest.mark.usefixtures("compared")
 @pytest.mark.parametrize("made_again", [True, False], ids=["made again", "gone"])
 def test_a_lost_slot_is_renewed_also_where_a_connector_has_made_it_again(
-    server: Server, deployed: Log, monkeypatch: pytest.MonkeyPatch, made_again: bool
+    server: Server, deployed: Log, made_again: bool
 ) -> None:
     now = int(ask(server.database, "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn"))
     deployed.add(0, SHOP, {"lsn": now, "lsn_proc": now})
@@ -235,12 +255,10 @@ def test_a_lost_slot_is_renewed_also_where_a_connector_has_made_it_again(
     if made_again:
         ask(server.database, "SELECT pg_create_logical_replication_slot('cdc_crm', 'pgoutput')")
     said: list[str] = []
-    with contextlib.ExitStack() as reads:
-        monkeypatch.setattr(log_tables, "source_of", lambda *_, stored, **__: Silent(server.database, reads, stored))
-        with pytest.raises(PlatformError, match="leave --table and --where out"):
-            resnapshot_deployed(server.environment, server.pipeline, ["people"], Wanted(), Console(), print)
-        wanted = Wanted(timeout_s=5, start_s=5)
-        assert resnapshot_deployed(server.environment, server.pipeline, [], wanted, Console(), said.append)
+    with pytest.raises(PlatformError, match="leave --table and --where out"):
+        resnapshot_deployed(server.environment, server.pipeline, ["people"], Wanted(), Console(), print)
+    wanted = Wanted(timeout_s=5, start_s=5)
+    assert resnapshot_deployed(server.environment, server.pipeline, [], wanted, Console(), said.append)
     assert said[-2:] == ["new replication slot", "asked for a snapshot of public.notes, public.people"]
 
 
