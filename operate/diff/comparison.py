@@ -9,6 +9,7 @@ from operate.diff.changed import changed
 from operate.diff.network import network
 from operate.diff.normal_form import NOTHING, Template, Templates, from_to, text_of
 from operate.diff.rights import rights
+from stacks.gate.template import resolves
 
 CONTEXT = 3
 # The gravest first, and whether a person must decide.
@@ -17,6 +18,7 @@ SECTIONS: Mapping[str, bool] = {
     "Data lost or left behind": True,
     "Replaced": True,
     "Rights wider": True,
+    "Locked out": True,
     "Network wider": True,
     "Gone": True,
     "New": True,
@@ -88,8 +90,7 @@ def _said(before: Templates, after: Templates) -> Iterator[tuple[str, str]]:
     for stack in sorted({*before, *after}):
         old, new = before.get(stack, NOTHING), after.get(stack, NOTHING)
         if old != new:
-            for way, lines in zip(("wider", "narrower"), rights(stack, old, new), strict=True):
-                yield from ((f"Rights {way}", line) for line in lines)
+            yield from ((title, line) for title, lines in rights(stack, old, new).items() for line in lines)
             yield from _of_template(stack, old, new, resources_differ=any(each.stack == stack for each in touched))
     for each in touched:
         yield from resources.said(each)
@@ -102,7 +103,7 @@ def _of_template(stack: str, old: Template, new: Template, *, resources_differ: 
         if name not in PLAIN:
             yield "Values that the gate judges", f"{stack}: {name} {from_to(old.get(name), new.get(name))}"
     for name, output in sorted(new.get("Outputs", {}).items()):
-        if "{{resolve:" in str(output) and output != old.get("Outputs", {}).get(name):
+        if resolves(output) and output != old.get("Outputs", {}).get(name):
             yield "Values that the gate judges", f"{stack}: the output {name} shows a secret's value"
     if NOTHING in (old, new):  # A stack that comes or goes.
         return

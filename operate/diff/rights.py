@@ -11,13 +11,19 @@ from stacks.gate.grants import ROLE, Grant, grants, together
 _EXPORT = re.compile(r"(?<![<\w-])[\w-]+:ExportsOutput\w+")
 
 
-def rights(stack: str, before: Template, after: Template) -> tuple[list[str], list[str]]:
-    """Return what widens rights and what narrows them, a line per principal and resource."""
+def rights(stack: str, before: Template, after: Template) -> dict[str, list[str]]:
+    """Say what widens rights, what denies them or takes a service's, and what narrows them otherwise, by these titles.
+
+    A line per principal and resource.
+    """
     was, is_ = (set(_grants(side)) for side in (before, after))
     come, gone = _uncovered(is_ - was, was), _uncovered(was - is_, is_)
     wider = [*_lines(come, "Allow", "may now"), *_lines(gone, "Deny", "is no longer denied")]
-    narrower = [*_lines(gone, "Allow", "may no longer"), *_lines(come, "Deny", "is now denied")]
-    return [f"{stack}: {line}" for line in wider], [f"{stack}: {line}" for line in narrower]
+    of_services = {each for each in gone if each.principal.startswith("Service:")}
+    locked_out = [*_lines(come, "Deny", "is now denied"), *_lines(of_services, "Allow", "may no longer")]
+    narrower = _lines(gone - of_services, "Allow", "may no longer")
+    found = {"Rights wider": wider, "Locked out": locked_out, "Rights narrower": narrower}
+    return {title: [f"{stack}: {line}" for line in lines] for title, lines in found.items()}
 
 
 def _grants(template: Template) -> Iterator[Grant]:

@@ -26,6 +26,8 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("no-administrators", rights.no_administrators),
     ("rights-of-roles", rights.ordinary_on_ours),
     ("trust", trust.trusted_by_role),
+    ("trust", trust.denied_as_expected),
+    ("rights-of-roles", trust.managed_by_service),
     ("own-code", trust.applications_of_amazon),
     ("own-code", between.images_of_amazon),
     ("own-code", between.worn_once),

@@ -4,20 +4,24 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from contract import origin
 from plugins.workers.connect_workers import OF_SOURCES, UTF8_ONLY, resources
-from settings.aws_offers import RELEASES
-from settings.connectors import ROOT_CERTIFICATE, sink_configuration, sink_settings, source_configuration, topics
+from settings.connectors import (
+    ROOT_CERTIFICATE,
+    sink_configuration,
+    sink_settings,
+    source_configuration,
+    topics,
+)
 from settings.environment import Environment
-from settings.environment_pipeline import EnvironmentPipeline, TableSizes
+from settings.environment_pipeline import EnvironmentPipeline
 from settings.rules.placeholders import refused
-from spark_jobs.options.submit import YarnSubmission, yarn_command
 from stacks.gate.network import users
 from stacks.gate.properties import REFERRED, differing
-from stacks.gate.template import LATER, App, Subject, decoded, written
+from stacks.gate.steps import steps_ours
+from stacks.gate.template import LATER, App, Problem, Subject, decoded, written
 from stacks.monitoring.metrics import Metrics
 from stacks.monitoring.watched import PERIOD_MINUTES, watched, watches
 from stacks.monitoring.watches import EVENTS, event_pattern
@@ -43,8 +47,6 @@ sudo sysctl -p /etc/sysctl.d/custom-ip-forwarding.conf
 sudo /sbin/iptables -t nat -A POSTROUTING -o $(route | awk '/^default/{print $NF}') -j MASQUERADE
 sudo /sbin/iptables -F FORWARD
 sudo service iptables save"""
-_BUCKET = re.compile(r"s3a?://([^/,\s]+)")
-Problem = tuple[str, str, str]
 
 
 def counted(app: App) -> Iterator[Problem]:
@@ -207,42 +209,6 @@ def plugins_ours(app: App) -> Iterator[Problem]:
                 yield subject.stack, subject.id, f"resources/{name} isn't a file of plugins/"
 
 
-def steps_ours(app: App) -> Iterator[Problem]:
-    """An EMR step must be the job's command, with files of CDK's bucket, on this app's buckets alone."""
-    settings = app.facts.settings
-    assets = f"cdk-hnb659fds-assets-{settings.account}-{settings.region}"
-    file = re.compile(rf"s3://{assets}/[0-9a-f]{{64}}[.]\w+")
-    commands = set(_commands(settings))
-    ours = {assets, *map(settings.bucket_name, ("landing", "lake", "artefacts"))}
-    for subject in app.resources("Custom::EmrStep"):
-        request = subject.opened["Request"]
-        for step in (request, *request.get("further", [])):
-            words = [file.sub(REFERRED, word) for word in step["arguments"]]
-            if not any(tuple(words[: len(command)]) == command for command in commands):
-                yield subject.stack, subject.id, f"{step['name']}: its command isn't the job's, as the settings make it"
-            for bucket in sorted(set(_BUCKET.findall(" ".join(step["arguments"]))) - ours):
-                yield subject.stack, subject.id, f"{step['name']}: {bucket} isn't a bucket of this app"
-
-
-def _commands(settings: Environment) -> Iterator[tuple[str, ...]]:
-    """Yield the beginning of each command that a step may have: spark-submit with its options, and the program."""
-    processing = settings.processing
-    sizes = [TableSizes(), *(pipeline.job for pipeline in settings.pipelines)]
-    sizes += [pipeline.sizes(table) for pipeline in settings.pipelines for table in pipeline.captured.tables]
-    for each in sizes:
-        submission = YarnSubmission(
-            application=REFERRED,
-            archive=REFERRED,
-            log_settings=REFERRED,
-            driver_memory=each.driver_memory or processing.driver_memory,
-            executor_memory=each.executor_memory or processing.executor_memory,
-            executors=each.executors or processing.executors,
-            python=RELEASES[processing.release].python,
-        )
-        yield tuple(yarn_command(submission, []))
-        yield tuple(yarn_command(replace(submission, jars=(*submission.jars, REFERRED)), []))
-
-
 def scripts_ours(app: App) -> Iterator[Problem]:
     """A machine's script must be the VPN server's, filled in, or CDK's for a NAT instance."""
     for subject in app.resources("AWS::EC2::Instance"):
@@ -257,6 +223,18 @@ def told(app: App) -> Iterator[Problem]:
         for topic in topics_told(subject):
             if not users(topic, "AWS::SNS::Subscription"):
                 yield subject.stack, subject.id, f"tells <{topic.id}>, to which nobody has subscribed"
+
+
+def heard(app: App) -> Iterator[Problem]:
+    """A topic and its key must let in all that tell: without a right at the key, an alarm's message is lost."""
+    tellers = {f"Service:{name}.amazonaws.com" for name in ("budgets", "cloudwatch", "events")}
+    for topic in app.resources("AWS::SNS::Topic"):
+        key = topic.referred(topic.get("KmsMasterKeyId"))
+        policies = [each for each in users(topic, "AWS::SNS::TopicPolicy") if each.place != topic.place]
+        for holders, action in ((policies, "sns:Publish"), ([key] if key else [], "kms:GenerateDataKey*")):
+            let_in = {grant.principal for each in holders for grant in each.grants if grant.action == action}
+            for teller in sorted(tellers - let_in):
+                yield topic.stack, topic.id, f"{teller} has no {action} here: what it tells would be lost"
 
 
 def topics_told(subject: Subject) -> list[Subject]:
@@ -298,6 +276,7 @@ EXPECTED = (
     steps_ours,
     scripts_ours,
     told,
+    heard,
     guarded,
     terminates_never,
 )

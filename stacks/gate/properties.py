@@ -24,7 +24,18 @@ from pathlib import Path
 from typing import Any
 
 from stacks.gate.secrets import REFERENCE, may_be_a_secret
-from stacks.gate.template import INTRINSICS, App, Subject, as_list, is_intrinsic, nodes, plain_text, references, written
+from stacks.gate.template import (
+    INTRINSICS,
+    App,
+    Subject,
+    as_list,
+    is_intrinsic,
+    nodes,
+    plain_text,
+    references,
+    resolves,
+    written,
+)
 
 ALLOWED_FILE = "stacks/gate/allowed.toml"
 ALLOWED: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("allowed.toml").read_text(encoding="utf-8"))
@@ -35,9 +46,11 @@ TRANSFORMS = frozenset({"AWS::Serverless-2016-10-31"})
 # Parameters that a deployment looks up: CDK's own, AWS's images, and those that this app writes.
 IMAGES = "/aws/service/ami-amazon-linux-latest/"
 _PARAMETERS = ("/cdk-bootstrap/hnb659fds/version", IMAGES, "/{prefix}/")
+# Texts with a property per line.
+_FILES = frozenset({"PropertiesFileContent", "ServerProperties"})
 # What stands for a reference in a value that is planned.
 REFERRED = "<>"
-_REFERENCE = re.compile(r"<[^<>\s]+>")
+REFERENCE_IN_TEXT = re.compile(r"<[^<>\s]+>")
 _LEAST, _MOST = re.compile(r">= (\d+)"), re.compile(r"<= (\d+)")
 _MOST_SHOWN = 300
 
@@ -50,6 +63,9 @@ def known_properties(subject: Subject) -> Iterator[str]:
         name = plain_text(value.get("Fn::ImportValue", ""))
         if "Fn::ImportValue" in value and name not in subject.app.exports:
             yield f"imports {name}, which no stack of this app exports"
+    for name in sorted(_FILES & subject.properties.keys()):
+        if not is_plain(subject.properties[name]):
+            yield f"{name} has a function that may write more lines: write it out"
     for path, value in nodes(subject.properties):
         if path[-1:] == ("Fn::Join",) and _writes_json(value):
             yield f"{path[0]} has a function with a quotation mark or backslash, which may make a key: write it out"
@@ -114,7 +130,9 @@ def differing(path: str, planned: Mapping[str, Any], given: Mapping[str, Any]) -
     for key in sorted(planned.keys() | given.keys()):
         wanted, found = planned.get(key), given.get(key)
         text, made = ("nothing" if value is None else written(value) for value in (found, wanted))
-        if found != wanted and not (wanted == REFERRED and (REFERENCE.fullmatch(text) or _REFERENCE.fullmatch(text))):
+        if found != wanted and not (
+            wanted == REFERRED and (REFERENCE.fullmatch(text) or REFERENCE_IN_TEXT.fullmatch(text))
+        ):
             yield f"{path}{key} is {shown(key, text)}: the settings make {_line(made)}"
 
 
@@ -188,7 +206,7 @@ def _is_reference(app: App, stack: str, text: str) -> bool:
     """Whether a text is a reference to something that the app has: a literal may be written like one."""
     name = text[1:-1]
     there = name in app.exports or name.partition(".")[0] in app.templates[stack]["Resources"]
-    return there and _REFERENCE.fullmatch(text) is not None
+    return there and REFERENCE_IN_TEXT.fullmatch(text) is not None
 
 
 def is_plain(value: Any) -> bool:
@@ -207,8 +225,9 @@ def _hidden(value: Any) -> Iterator[Any]:
 def _refers(subject: Subject, types: list[str], value: Any) -> bool:
     """Whether a value is a reference to such a resource, or joins such references with commas."""
     if isinstance(value, Mapping) and "Fn::Join" in value:
-        parts = [part for part in value["Fn::Join"][1] if part != ","]
-        return bool(parts) and all(_refers(subject, types, part) for part in parts)
+        separator, parts = value["Fn::Join"]
+        parts = [part for part in parts if part != ","]
+        return separator in ("", ",") and bool(parts) and all(_refers(subject, types, part) for part in parts)
     found = subject.referred(value)
     return found is not None and (found.type in types or _module(found) in types)
 
@@ -272,5 +291,5 @@ def template_sections(template: Mapping[str, Any], prefix: str) -> Iterator[tupl
         if not looked_up or not written(parameter.get("Default")).startswith(known):
             yield name, "a parameter's value isn't there to be reviewed: write it into the template"
     for name, output in template.get("Outputs", {}).items():
-        if "{{resolve:" in str(output.get("Value")):
+        if resolves(output.get("Value")):
             yield name, "an output shows a secret's value"

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator
 
 from contract.secret_names import is_secret
-from stacks.gate.template import LATER, Subject, decoded, plain_text, request_of, strings
+from stacks.gate.template import LATER, Subject, decoded, plain_text, request_of, strings, texts
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
-REFERENCE = re.compile(r"\$\{secretsmanager:.+:[^:}]+\}", re.DOTALL)
+REFERENCE = re.compile(r"\$\{secretsmanager:[^{}]+:[^:{}]+\}")
 # CloudFormation's references that put a secret's value into a property as plain text; only one property may have one.
 RESOLVED = re.compile(r"\{\{resolve:(secretsmanager|ssm-secure):")
 MASTER_PASSWORD = ("AWS::RDS::DBCluster", "MasterUserPassword")
@@ -17,7 +17,7 @@ MASTER_PASSWORD = ("AWS::RDS::DBCluster", "MasterUserPassword")
 def no_secret_values(subject: Subject) -> Iterator[str]:
     """Properties must not hold secret values: CloudTrail logs them, and everyone with access to the stack sees them."""
     for name, value in subject.properties.items():
-        if RESOLVED.search(json.dumps(value)) and (subject.type, name) != MASTER_PASSWORD:
+        if any(map(RESOLVED.search, (json.dumps(value), *texts(value)))) and (subject.type, name) != MASTER_PASSWORD:
             yield f"a secret is resolved into {name}: hand over the secret's name and read it where it is needed"
     if subject.type == "AWS::SecretsManager::Secret" and not subject.get("GenerateSecretString"):
         yield "nothing makes its value: let Secrets Manager generate it"

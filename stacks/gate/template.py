@@ -16,6 +16,8 @@ Resource = Mapping[str, Any]
 Templates = Mapping[str, Mapping[str, Any]]
 # A resource: its stack and logical id.
 Place = tuple[str, str]
+# A stack, a logical id, and the line.
+Problem = tuple[str, str, str]
 Level = Literal["error", "warning"]
 # Placeholder for a reference. A secret's value is one only as `{{resolve:…}}`.
 LATER = "\0"
@@ -301,3 +303,8 @@ def strings(value: Any) -> Iterator[tuple[tuple[str, ...], str]]:
 def texts(value: Any) -> Iterator[str]:
     """Yield each text in a JSON value, with what functions join to it."""
     return (written(inner) for _, inner in nodes(value) if isinstance(inner, str) or is_intrinsic(inner))
+
+
+def resolves(value: Any) -> bool:
+    """Whether a value has a reference that CloudFormation replaces, also one that functions join from parts."""
+    return any("{{resolve:" in text for text in (str(value), *texts(value)))

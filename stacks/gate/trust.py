@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from stacks.gate.grants import LAKE_FORMATION, QUICKSIGHT, ROLE, Grant
+from stacks.gate.grants import LAKE_FORMATION, QUICKSIGHT, ROLE, Grant, grants
 from stacks.gate.template import Subject, as_list, written
 
 # Services that act only for the principal that passed them the role, within one account: PassRole guards these roles.
@@ -25,6 +25,16 @@ _JUDGED_ELSEWHERE = ("AWS::EC2::VPCEndpoint", "AWS::EKS::", ROLE, LAKE_FORMATION
 _EVERYONE = re.compile(r"(AWS:)?\*|(Federated|CanonicalUser):.*")
 # AWS's account that publishes the applications that rotate secrets.
 ROTATION = re.compile(r":297356227824:applications/SecretsManagerRDSPostgreSQLRotation(Single|Multi)User$")
+# AWS's own policies have rights on everything, which nobody accepts: each is for roles of one service alone.
+_WORN_BY = {
+    "AmazonEC2ContainerRegistryPullOnly": "ec2",
+    "AmazonEKSWorkerNodeMinimalPolicy": "ec2",
+    "AmazonEKS": "eks",
+    "AmazonEMRServicePolicy_v2": "elasticmapreduce",
+    "AWSLambdaBasicExecutionRole": "lambda",
+}
+# Conditions of what every bucket and topic may deny.
+_PLAIN = ('{"Bool": {"aws:SecureTransport": "false"}}', '{"NumericLessThan": {"s3:TlsVersion": 1.2}}')
 _READING = frozenset({"lakeformation:DESCRIBE", "lakeformation:SELECT"})
 _KEEPING = _READING | {"lakeformation:ALL", "lakeformation:CREATE_TABLE"}
 
@@ -37,6 +47,16 @@ def trusted_by_role(subject: Subject) -> Iterator[str]:
             yield f"{service} may take this role: only services may, which are handed it in this account"
         elif service and service not in TRUSTED | TAGGING and not _for_this_account(subject, grant):
             yield f"{grant.principal} may take this role for anyone: add a condition on aws:SourceAccount"
+
+
+def managed_by_service(subject: Subject) -> Iterator[str]:
+    """A policy of AWS's own is for roles that only its service may take."""
+    trusted = {grant.principal for grant in subject.grants if grant.principal}
+    for arn in as_list(subject.get("ManagedPolicyArns") or []) if subject.type == ROLE else ():
+        name = written(arn).rpartition("/")[2]
+        service = next((of for beginning, of in _WORN_BY.items() if name.startswith(beginning)), "no service")
+        if trusted != {f"Service:{service}.amazonaws.com"}:
+            yield f"has {name}, which is for roles that {service} alone may take"
 
 
 def policy_accepted(accepted: Collection[Grant], subject: Subject) -> Iterator[str]:
@@ -59,6 +79,13 @@ def _is_expected(subject: Subject, grant: Grant) -> bool:
     own = re.fullmatch(rf"AWS:arn:.*:iam::{subject.facts.account}:root", grant.principal)
     is_own_key = subject.type == "AWS::KMS::Key" and own
     return bool(is_own_key) or (grant.principal.startswith("Service:") and _for_this_account(subject, grant))
+
+
+def denied_as_expected(subject: Subject) -> Iterator[str]:
+    """A policy denies only requests without TLS, and a secret's deletion: others would lock out what keeps data."""
+    for grant in grants(subject.stack, subject.id, subject.resource):
+        if grant.effect == "Deny" and grant.condition not in _PLAIN and grant.action != "secretsmanager:DeleteSecret":
+            yield f"denies {grant}: what needs this would stop"
 
 
 def applications_of_amazon(subject: Subject) -> Iterator[str]:

@@ -207,7 +207,7 @@ def test_a_trust_that_is_replaced_names_who_comes_and_who_goes(of_prod: Template
     assert lines(found, "Rights wider") == [
         "processing: arn:aws:iam::999999999999:root may now sts:AssumeRole on <RolesNodes>"
     ]
-    assert lines(found, "Rights narrower") == [
+    assert lines(found, "Locked out") == [
         "processing: Service:ec2.amazonaws.com may no longer sts:AssumeRole on <RolesNodes>"
     ]
 

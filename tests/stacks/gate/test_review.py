@@ -31,7 +31,9 @@ def custom(request: object) -> dict[str, Any]:
 
 
 def group(**rule: object) -> dict[str, Any]:
-    return {"Type": "AWS::EC2::SecurityGroup", "Properties": {"SecurityGroupIngress": [rule]}}
+    out = {"CidrIp": "0.0.0.0/0", "IpProtocol": "tcp", "FromPort": 443, "ToPort": 443}
+    properties = {"SecurityGroupIngress": [rule], "SecurityGroupEgress": [out]}
+    return {"Type": "AWS::EC2::SecurityGroup", "Properties": properties}
 
 
 def connector(**configuration: str) -> dict[str, Any]:
@@ -80,7 +82,8 @@ def test_a_port_that_is_open_to_the_world_is_seen(rule: dict[str, object]) -> No
 
 
 def test_ipsec_and_private_networks_pass() -> None:
-    assert findings(group(CidrIp="0.0.0.0/0", IpProtocol="udp", FromPort=4500, ToPort=4500)) == []
+    [clients] = map(str, load("dev").vpn.client_cidrs)
+    assert findings(group(CidrIp=clients, IpProtocol="udp", FromPort=4500, ToPort=4500)) == []
     assert findings(group(CidrIp="10.100.0.0/16", IpProtocol="tcp", FromPort=5432, ToPort=5432)) == []
 
 
