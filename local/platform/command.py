@@ -111,7 +111,7 @@ def endpoint_lines(platform: Platform) -> Iterator[str]:
     yield from (f"{name:<8} {text}" for name, text in rows)
     options = option(platform.options.pipeline)
     yield f"`./lake dashboard{options}` shows it live in a browser"
-    if unfinished := platform.unfinished_problem:
+    if unfinished := platform.unfinished.problem:
         yield f"the lake may lack changes: {with_options(unfinished, options)}"
 
 

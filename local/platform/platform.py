@@ -28,6 +28,7 @@ from local.platform.startup import (
     silent,
     uninterrupted,
 )
+from local.platform.unfinished import Unfinished
 from local.services.connect import LENSES, Connect
 from local.services.kafka_rights import READER, SINK, Denial, denials, recently
 from local.services.postgres import STOPPING, ConnectionParameters, Postgres, PostgresCluster, stop_rules
@@ -58,9 +59,7 @@ class Platform:
         self.processes = Processes(self.state_dir, self.state_dir / LOGS, rules)
         self.lock = Lock(self.state_dir / "lock")
         self.restarts_file = self.state_dir / "restarts.json"
-        # There from the start of a resnapshot after lost changes until all rows are equal: meanwhile what tells of the
-        # loss, a slot or landed objects, may be gone.
-        self.unfinished_resnapshot = self.state_dir / "resnapshot-unfinished"
+        self.unfinished = Unfinished(self.state_dir / "resnapshot-unfinished")
         self._last: tuple[object, tuple[Services, LocalPipeline]] | None = None
 
     @property
@@ -220,11 +219,6 @@ class Platform:
     def pid(self, name: str) -> int | None:
         process = self.processes.main(name)
         return process.pid if process else None
-
-    @property
-    def unfinished_problem(self) -> str | None:
-        there = self.unfinished_resnapshot.exists()
-        return "a resnapshot of all rows hasn't ended: run `./lake resnapshot`" if there else None
 
     @contextlib.contextmanager
     def _at_work(self) -> Iterator[None]:

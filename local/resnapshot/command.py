@@ -57,9 +57,7 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
         _read_again(platform, channel, left, wanted, made_again=made_again)
     # After the others: the connector may have been given a new slot for them.
     if back := [entry for entry in entries if entry.name in aside]:
-        # Until both sides are equal, nothing else tells what they missed.
-        marked = platform.unfinished_resnapshot.exists()
-        platform.unfinished_resnapshot.touch()
+        platform.unfinished.begin([entry.name for entry in back])
         _take_back(platform, back, channel)
     equal = reconcile_tables(
         console,
@@ -71,8 +69,8 @@ def resnapshot_tables(platform: Platform, names: Sequence[str], wanted: Wanted) 
     )
     if equal:
         settle()
-        if (back and not marked) or (not names and wanted.where is None):
-            platform.unfinished_resnapshot.unlink(missing_ok=True)
+        if names or wanted.where is None:
+            platform.unfinished.end([entry.name for entry in entries] if names else ())
     return equal
 
 
@@ -123,7 +121,7 @@ def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> TableCo
         platform.pipeline.start_job()
         found = resnapshot(platform_sides(platform), platform.pipeline.connectors.source_connector(), wanted, say)
     if found.equal:
-        platform.unfinished_resnapshot.unlink(missing_ok=True)
+        platform.unfinished.end()
     return found
 
 
@@ -162,7 +160,7 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str], say: 
     platform.processes.cancelled.clear()
     # A resnapshot of some tables doesn't remove the mark, so it sets none.
     if not names and wanted.where is None and _has_lost_changes(platform, wanted):
-        platform.unfinished_resnapshot.touch()
+        platform.unfinished.begin()
     problem = pipeline.former_topic_problem()
     if problem:
         check_whole(wanted.where, named=bool(names))
@@ -172,7 +170,7 @@ def _let_through(platform: Platform, wanted: Wanted, names: Sequence[str], say: 
         say(f"{pipeline.set_landing_aside()} landed objects of the former topic set aside")
     if platform.services.pipeline.outbox is not None:
         if pipeline.tables_aside():
-            platform.unfinished_resnapshot.touch()
+            platform.unfinished.begin()
         pipeline.take_back([table.name for table in pipeline.tables])
     if "sink" in platform.expected():
         pipeline.connectors.run_sink()

@@ -122,7 +122,7 @@ class Collector:
             yield set_aside(name, why)
         if lost := answering.ask(pipeline.lost_changes, "postgres", "kafka", "connect", "s3"):
             yield of_line("the source", "doesn't deliver all changes", lost)
-        elif unfinished := platform.unfinished_problem:
+        elif unfinished := platform.unfinished.problem:
             yield of_line("the lake", "may lack changes", unfinished)
         if "connect" in answering:
             # While Kafka hangs, a worker's answer may take a minute.

@@ -226,15 +226,23 @@ def told(app: App) -> Iterator[Problem]:
 
 
 def heard(app: App) -> Iterator[Problem]:
-    """A topic and its key must let in all that tell: without a right at the key, an alarm's message is lost."""
-    tellers = {f"Service:{name}.amazonaws.com" for name in ("budgets", "cloudwatch", "events")}
+    """A topic and its key must let in all that tell, from this account: otherwise an alarm's message is lost."""
+    ours = {"StringEquals": {"aws:SourceAccount": app.facts.account}}
+    budgets = {"ArnLike": {"aws:SourceArn": f"arn:aws:budgets::{app.facts.account}:*"}}
+    tellers: dict[str, Any] = {"budgets": ours | budgets, "cloudwatch": ours, "events": {}}
     for topic in app.resources("AWS::SNS::Topic"):
         key = topic.referred(topic.get("KmsMasterKeyId"))
         policies = [each for each in users(topic, "AWS::SNS::TopicPolicy") if each.place != topic.place]
         for holders, action in ((policies, "sns:Publish"), ([key] if key else [], "kms:GenerateDataKey*")):
-            let_in = {grant.principal for each in holders for grant in each.grants if grant.action == action}
-            for teller in sorted(tellers - let_in):
-                yield topic.stack, topic.id, f"{teller} has no {action} here: what it tells would be lost"
+            let_in = [
+                (grant.principal, json.loads(grant.condition or "{}"))
+                for each in holders
+                for grant in each.grants
+                if grant.action == action and grant.resource in ("*", f"<{each.id}>", f"<{topic.id}>")
+            ]
+            for name, condition in tellers.items():
+                if ((teller := f"Service:{name}.amazonaws.com"), condition) not in let_in:
+                    yield topic.stack, topic.id, f"{teller} has no {action} here: what it tells would be lost"
 
 
 def topics_told(subject: Subject) -> list[Subject]:

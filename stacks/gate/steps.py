@@ -24,15 +24,26 @@ def steps_ours(app: App) -> Iterator[Problem]:
     settings = app.facts.settings
     assets = f"s3://cdk-hnb659fds-assets-{settings.account}-{settings.region}"
     file = re.compile(rf"{assets}/[0-9a-f]{{64}}[.]\w+")
-    commands, options = set(_commands(settings)), set(_options(settings, assets))
+    commands, options, number = set(_commands(settings)), set(_options(settings, assets)), 0
     for subject in app.resources("Custom::EmrStep"):
         request = subject.opened["Request"]
+        number += 1 + len(request.get("further", []))
         for step in (request, *request.get("further", [])):
             words = [REFERENCE_IN_TEXT.sub(REFERRED, file.sub(REFERRED, word)) for word in step["arguments"]]
             rest = {tuple(words[len(each) :]) for each in commands if tuple(words[: len(each)]) == each}
             if not rest & options:
                 what = "options aren't" if rest else "command isn't"
                 yield subject.stack, subject.id, f"{step['name']}: its {what} the job's, as the settings make it"
+    if number != (wanted := _number(settings)):
+        yield f"{settings.prefix}-processing", "-", f"there must be {wanted} steps of EMR, and there are {number}"
+
+
+def _number(settings: Environment) -> int:
+    """Count an application of each pipeline that connects, or one per table, and one for all others."""
+    apart = [each for each in settings.pipelines if not each.has_own_application]
+    shared = any(each.job.one_step or each.captured.derived or each.captured.with_history for each in apart)
+    tables = sum(len(each.captured.tables) for each in apart if not each.job.one_step)
+    return shared + tables + len(settings.pipelines) - len(apart)
 
 
 def _commands(settings: Environment) -> Iterator[tuple[str, ...]]:
@@ -98,7 +109,7 @@ def _job(
     )
     job = table_job(pipeline.as_deployed, table, places, pace)
     # What a job that connects reads is in its file; only deployed values are in its command.
-    own = source or job.configuration
+    own = {key: value for key, value in job.configuration.items() if key in source} if source else job.configuration
     common = {keys.METRICS_NAMESPACE: settings.prefix, **_STOP}
     return replace(job, schema_file=REFERRED, configuration={**common, **own})
 

@@ -12,6 +12,7 @@ from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.platform.arriving import PATIENCE_S
 from local.platform.job import READ_AGAIN, TableState, ask, table_jobs
+from local.platform.unfinished import Unfinished
 from local.resnapshot import command
 from local.resnapshot.direct import wait_until_read
 from local.resnapshot.run import Wanted
@@ -156,21 +157,33 @@ def test_a_job_that_has_yet_to_load_tables_goes_on_where_all_of_it_isnt_repaired
 
 
 @pytest.mark.parametrize(
-    ("ends", "left"), [(PlatformError("killed"), True), ([], True), (["t"], False)], ids=["killed", "other", "equal"]
+    ("before", "ends", "left"),
+    [
+        (None, [PlatformError("killed")], "t"),
+        (None, [[]], "t"),
+        (None, [["t"]], None),
+        (None, [PlatformError("killed"), ["t"]], None),
+        (["u"], [["t"]], "t\nu"),
+        ([], [["t"]], ""),
+    ],
 )
 def test_what_a_set_aside_table_missed_is_told_until_both_sides_are_equal(
-    robbed: MagicMock, tmp_path: Path, ends: Any, left: bool
+    robbed: MagicMock, tmp_path: Path, before: list[str] | None, ends: list[Any], left: str | None
 ) -> None:
     for table in robbed.services.tables:
         table.is_loaded_first = False
     robbed.services.tables = robbed.services.tables[:1]
-    robbed.unfinished_resnapshot = tmp_path / "unfinished"
+    robbed.unfinished = Unfinished(tmp_path / "unfinished")
     robbed.pipeline.tables_aside.return_value = {"t": "a value too large"}
-    robbed.pipeline.take_back.side_effect = [ends]
+    robbed.pipeline.take_back.side_effect = ends
     robbed.channel.read_again.side_effect = PlatformError("killed")
-    with suppress(PlatformError):
-        command.resnapshot_tables(robbed, ("t",), Wanted())
-    assert robbed.unfinished_resnapshot.exists() is left
+    if before is not None:
+        robbed.unfinished.begin(before)
+    for _ in ends:
+        with suppress(PlatformError):
+            command.resnapshot_tables(robbed, ("t",), Wanted())
+    mark = robbed.unfinished.path
+    assert (mark.read_text() if mark.exists() else None) == left
 
 
 @pytest.mark.parametrize(
@@ -187,9 +200,9 @@ def test_a_repair_of_all_leaves_a_mark_until_both_sides_are_equal(
 ) -> None:
     for table in robbed.services.tables:
         table.is_loaded_first = not names
-    robbed.unfinished_resnapshot = tmp_path / "unfinished"
+    robbed.unfinished = Unfinished(tmp_path / "unfinished")
     robbed.pipeline.lost_changes.return_value = WAY_OUT
     monkeypatch.setattr(command, "reconcile_tables", Mock(side_effect=[ends]))
     with suppress(PlatformError):
         command.resnapshot_tables(robbed, names, Wanted())
-    assert robbed.unfinished_resnapshot.exists() is left
+    assert robbed.unfinished.path.exists() is left

@@ -42,7 +42,7 @@ def test_up_tells_of_a_repair_that_hasnt_ended(tmp_path: Path, monkeypatch: pyte
     platform = Platform(tmp_path, PlatformOptions(pipeline="pagila"))
     platform.record.write(platform.options, {name: 20_000 + n for n, name in enumerate(PORTS)}, frozenset())
     said = list(endpoint_lines(platform))
-    platform.unfinished_resnapshot.touch()
+    platform.unfinished.begin()
     [line] = [line for line in endpoint_lines(platform) if line not in said]
     assert line.endswith("run `./lake resnapshot -p pagila`")
 

@@ -112,11 +112,30 @@ def test_the_slot_is_the_authority_until_the_repair_ends_also_after_a_run_that_w
     assert asked["onlyFailedTasks"] is True
 
 
+@pytest.mark.parametrize("where", [None, "id > 7"])
+def test_what_was_filtered_while_the_outbox_was_not_published_is_lost(
+    monkeypatch: pytest.MonkeyPatch, where: str | None
+) -> None:
+    found = Mock(may_log_in=True, problems=[], slot_is_lost=False, active=True, publication_is_whole=False)
+    found.published = frozenset({"datalake.heartbeat"})
+    replication = Mock(**{"judge.return_value": found, "restore_publication.side_effect": KeyboardInterrupt})
+    monkeypatch.setattr(run, "replication", replication)
+    monkeypatch.setattr("db.rewriting.wal_position", lambda _cursor: 100)
+    connector, losing = Mock(**{"offsets.return_value": [], "newest_position.return_value": 0}), Mock()
+    with (
+        pytest.raises(PlatformError if where else KeyboardInterrupt),
+        run.flowing(Mock(), [], connector, Wanted(where=where), print, losing=losing),
+    ):
+        raise AssertionError
+    assert losing.called == (where is None)
+    assert replication.restore_publication.called == (where is None)
+
+
 def test_a_run_that_finds_nothing_lost_ends_what_one_before_it_has_begun(
     connect: KafkaConnect, connector: MskConnector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connector.follow_slot()
-    well = Mock(may_log_in=True, problems=[], slot_is_lost=False, active=True)
+    well = Mock(may_log_in=True, problems=[], slot_is_lost=False, active=True, published={"datalake.cdc_events"})
     monkeypatch.setattr(run, "replication", Mock(**{"judge.return_value": well, "read_state.return_value": well}))
     monkeypatch.setattr("db.rewriting.wal_position", lambda _cursor: 100)
     with run.flowing(Mock(), [], connector, Wanted(), print):
