@@ -8,7 +8,6 @@ All tables must be alike.
 import itertools
 import json
 import math
-import resource
 import statistics
 import tempfile
 import time
@@ -25,7 +24,7 @@ import typer
 
 from bench import cases, hoodie_streamer, results
 from bench.cases import CASES, Case
-from bench.job import CountedS3, Request, counted_s3, lay, spark_session, started
+from bench.job import CountedS3, Request, children_cpu_s, counted_s3, lay, spark_session, started
 from local.errors import PlatformError
 from local.services.spark import JOB, spark_submit
 from local.setup import jars
@@ -209,10 +208,10 @@ class Place:
     def run(self, way: Way, landing: Path) -> Cost:
         """Run one on what is landed. Raises PlatformError if it fails."""
         argv, environment = self._command(way, str(landing))
-        before, began = _children_cpu_s(), time.monotonic()
+        before, began = children_cpu_s(), time.monotonic()
         with started(argv, environment, folder=self.folder / f"{way}-work") as running:
             megabytes = running.run_to_its_end(TITLES[way])
-        return Cost(_children_cpu_s() - before, [time.monotonic() - began], megabytes)
+        return Cost(children_cpu_s() - before, [time.monotonic() - began], megabytes)
 
     def commit(self, way: Way, objects: Sequence[Sequence[str]]) -> Cost:
         """Land each object after the last one's commit. Raises PlatformError if one isn't committed."""
@@ -287,11 +286,6 @@ class Place:
             program = ROOT / "bench" / "plain_upsert.py"
             told = [json.dumps(cases.plain(case, cases.table_of(given), landing))]
         return spark_submit(told, work_folder=work, log_file=work / "spark.log", program=program, s3_endpoint=endpoint)
-
-
-def _children_cpu_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _new(folder: Path) -> Path:

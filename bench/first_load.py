@@ -11,7 +11,6 @@ counting shared pages twice (PSS), and it excludes the source's server, which a 
 import json
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -29,7 +28,7 @@ import typer
 from pyarrow import parquet
 
 from bench import results
-from bench.job import TIMEOUT_S, execute
+from bench.job import TIMEOUT_S, children_cpu_s, execute
 from contract.events import ADDED_TYPES
 from contract.source import CONNECTOR_ROLE
 from local.errors import PlatformError
@@ -130,12 +129,12 @@ def measure(way: str, rows: int, tables: int) -> Load:
             platform = Platform(lake.platform)
             try:
                 with _watched(platform) as peaks:
-                    began, cpu = time.monotonic(), _children_cpu_s()
+                    began, cpu = time.monotonic(), children_cpu_s()
                     lake.run("up", "--no-supervise", "--dsn", lake.dsn, "--pipeline", NAME)
                     up_s = time.monotonic() - began
                     said = lake.run("reconcile", "--pipeline", NAME, "--timeout", "600")
                     equal_s = time.monotonic() - began
-                    cpu = _children_cpu_s() - cpu + _sum(platform, lambda one: sum(one.cpu_times()[:2]))
+                    cpu = children_cpu_s() - cpu + _sum(platform, lambda one: sum(one.cpu_times()[:2]))
             finally:
                 platform.remove()
     check(compared(said), rows, tables, said)
@@ -156,7 +155,7 @@ def check(found: Sequence[int], rows: int, tables: int, said: str) -> None:
 def _alone(way: str, rows: int, tables: int, lake: "_Lake", database: Mapping[str, Any]) -> Load:
     """Run the job, or the plain script, for each table. Raises PlatformError when it fails."""
     execute(database, f"SELECT pg_create_logical_replication_slot('cdc_{NAME}', 'pgoutput')")
-    before, began = _children_cpu_s(), time.monotonic()
+    before, began = children_cpu_s(), time.monotonic()
     for number in range(tables):
         arguments = lake.job_arguments(number, database)
         if way == "floor":
@@ -171,7 +170,7 @@ def _alone(way: str, rows: int, tables: int, lake: "_Lake", database: Mapping[st
         if done.returncode:
             said = " ".join(f"{done.stdout}{done.stderr}".split())[-SHOWN:]
             raise PlatformError(f"{way} ended with {done.returncode}: {said}")
-    equal_s, cpu_s = time.monotonic() - began, _children_cpu_s() - before
+    equal_s, cpu_s = time.monotonic() - began, children_cpu_s() - before
     check([lake.stored(number) for number in range(tables)], rows, tables, f"{way} alone")
     return Load(way, rows, tables, equal_s, cpu_s)
 
@@ -282,8 +281,3 @@ def _sum(platform: Platform, value: Any) -> float:
         with suppress(psutil.Error):
             total += value(process)
     return total
-
-
-def _children_cpu_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime

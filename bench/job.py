@@ -6,6 +6,7 @@ Also starts Spark in this process, where a benchmark measures or fills something
 import hashlib
 import os
 import re
+import resource
 import subprocess
 import time
 from collections import Counter
@@ -284,3 +285,8 @@ def execute(parameters: Mapping[str, Any], statement: str) -> None:
         connection.autocommit = True
         with connection.cursor() as cursor:
             cursor.execute(statement)
+
+
+def children_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

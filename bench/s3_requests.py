@@ -74,7 +74,8 @@ def measure(properties: str, *, commits: int, orders: int, landed: int = 0) -> l
         configuration={keys.POLL_INTERVAL: str(POLL_S)},
     )
     with tempfile.TemporaryDirectory(prefix="bench-s3-") as folder, counted_s3(Path(folder)) as s3:
-        _lie(s3, landed, orders)
+        for at in range(landed):
+            lay(s3.objects / "landing" / key(0, at), f"{_event(at % orders, at, **SHORT)}\n")
         _land(s3, range(orders), offset=landed)
         with running(submit.job_arguments(table), folder=Path(folder), s3=s3) as job:
             job.wait(lambda: _events(job) >= landed + orders, "first load", timeout_s=TIMEOUT_S + landed * OBJECT_S)
@@ -89,11 +90,6 @@ def measure(properties: str, *, commits: int, orders: int, landed: int = 0) -> l
                 _wait_for_look(job, s3)
                 counted.append(by_verb([one for one in s3.taken() if not _is_bench_or_look(one)]) | times)
             return counted
-
-
-def _lie(s3: CountedS3, count: int, orders: int) -> None:
-    for at in range(count):
-        lay(s3.objects / "landing" / key(0, at), f"{_event(at % orders, at, **SHORT)}\n")
 
 
 def _land(s3: CountedS3, orders: Sequence[int], *, offset: int) -> None:

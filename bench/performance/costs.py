@@ -37,15 +37,12 @@ def main(
     command = [sys.executable, "-m", "cli", "aws", "costs", "-e", env, "--json"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     [bill] = json.loads(done.stdout)
-    month = Month(load(env), load_prices(), bill["items"], _event_bytes())
+    event_bytes = sum(len(line.encode()) for line in first(EVENTS, outbox)) / EVENTS
+    month = Month(load(env), load_prices(), bill["items"], event_bytes)
     others = tomllib.loads(ALTERNATIVES.read_text(encoding="utf-8"))["alternatives"]
     rows: list[list[results.Value]] = [["this project", *(round(month.ours(rate)) for rate in RATES), ""]]
     rows += [[other["name"], *_usd(month, other), _where_from(other)] for other in others]
     results.show("costs", f"USD a month, {env}, events of {month.event_bytes:.0f} bytes", HEADS, rows)
-
-
-def _event_bytes() -> float:
-    return sum(len(line.encode()) for line in first(EVENTS, outbox)) / EVENTS
 
 
 def _usd(month: "Month", other: Mapping[str, Any]) -> list[results.Value]:

@@ -20,12 +20,13 @@ from stacks.base import (
     statement,
 )
 from stacks.database import DatabaseStack
+from stacks.job_steps import Jobs
 from stacks.lake import LakeStack
 from stacks.network import NetworkStack
 from stacks.paused import Paused
 from stacks.processing.access import EMR_TAG, EmrAccess, open_database, source_properties
 from stacks.processing.cluster import EmrCluster
-from stacks.processing.jobs import JobAssets, Jobs
+from stacks.processing.jobs import JobAssets
 from stacks.processing.roles import EmrRoles
 from stacks.provider import HandlerProvider
 

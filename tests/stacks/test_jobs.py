@@ -20,8 +20,9 @@ from spark_jobs.options.properties import parse as pairs_of
 from spark_jobs.options.properties import parse_overrides
 from spark_jobs.options.settings import FileSettings, decide
 from spark_jobs.options.table_list import TableList
+from stacks.job_steps import Jobs, Step
 from stacks.processing import jobs
-from stacks.processing.jobs import JobAssets, Jobs, Step
+from stacks.processing.jobs import JobAssets
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
 from tests.stacks.environments import mixed
 from tests.stacks.settings import copied

@@ -15,7 +15,8 @@ from local.setup.java import spark_home
 from settings.environment import Environment
 from settings.load import PIPELINES
 from spark_jobs.runtime.archive import ROOT, build_archive
-from stacks.processing.jobs import JobAssets, Jobs, included
+from stacks.job_steps import Jobs
+from stacks.processing.jobs import JobAssets, included
 from tests.spark_jobs.events import aws_environment
 from tests.spark_jobs.programs import Submitted
 from tests.yarn.cluster import Cluster

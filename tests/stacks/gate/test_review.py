@@ -16,14 +16,13 @@ from stacks.gate.template import Finding, as_text, plain_text, request_of
 OTHERS = {"known-properties", "as-set", "data-closed", "rights-accepted", "rights-of-roles", "private-network"}
 
 
-def reviewed(resource: dict[str, Any], *, production: bool = False) -> list[Finding]:
-    facts = Facts(settings=load("prod" if production else "dev"))
-    found = review({"s": {"Resources": {"R": resource}}}, facts)
+def reviewed(resource: dict[str, Any]) -> list[Finding]:
+    found = review({"s": {"Resources": {"R": resource}}}, Facts(settings=load("dev")))
     return [finding for finding in found if finding.rule not in OTHERS]
 
 
-def findings(resource: dict[str, Any], *, production: bool = False) -> list[str]:
-    return list(dict.fromkeys(finding.rule for finding in reviewed(resource, production=production)))
+def findings(resource: dict[str, Any]) -> list[str]:
+    return list(dict.fromkeys(finding.rule for finding in reviewed(resource)))
 
 
 def custom(request: object) -> dict[str, Any]:
@@ -85,18 +84,6 @@ def test_ipsec_and_private_networks_pass() -> None:
     [clients] = map(str, load("dev").vpn.client_cidrs)
     assert findings(group(CidrIp=clients, IpProtocol="udp", FromPort=4500, ToPort=4500)) == []
     assert findings(group(CidrIp="10.100.0.0/16", IpProtocol="tcp", FromPort=5432, ToPort=5432)) == []
-
-
-def test_a_role_that_may_do_everything_is_seen() -> None:
-    inline = {"PolicyDocument": {"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}}
-    assert findings({"Type": "AWS::IAM::Role", "Properties": {"Policies": [inline]}}) == ["no-administrators"]
-
-
-def test_production_keeps_its_data() -> None:
-    bucket = {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Delete", "UpdateReplacePolicy": "Retain"}
-    assert findings(bucket, production=True) == ["data-survives"]
-    assert findings(bucket) == []
-    assert findings(bucket | {"DeletionPolicy": "Retain"}, production=True) == []
 
 
 @pytest.mark.parametrize(
