@@ -1,4 +1,4 @@
-"""The mark of a resnapshot that hasn't ended: meanwhile what tells of lost changes, such as a slot, may be gone."""
+"""The mark of an unfinished resnapshot: by then, other signs of lost changes, such as a lost slot, may be gone."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -125,7 +125,7 @@ def flowing(
         say(f"found: {problem.partition(': run `')[0]}")
     renew = wanted.skip or gap > 0 or state.slot_is_lost or state.published is None
     renew = renew or _was_replaced(state, connector, 0 if outbox else _highest(offsets, "lsn_proc"))
-    # What was filtered meanwhile is lost as well.
+    # Changes made while the outbox wasn't published are lost, too.
     unpublished = outbox and state.published is not None and f"{SCHEMA}.{OUTBOX_TABLE}" not in state.published
     if renew or unpublished:
         check_whole(wanted.where, named=named)

@@ -12,9 +12,9 @@ _EXPORT = re.compile(r"(?<![<\w-])[\w-]+:ExportsOutput\w+")
 
 
 def rights(stack: str, before: Template, after: Template) -> dict[str, list[str]]:
-    """Say what widens rights, what denies them or takes a service's, and what narrows them otherwise, by these titles.
+    """Return the lines of three sections, by title: a line per principal and resource.
 
-    A line per principal and resource.
+    A denial, or the loss of a service's right, may stop what needs it: that isn't merely narrower.
     """
     was, is_ = (set(_grants(side)) for side in (before, after))
     come, gone = _uncovered(is_ - was, was), _uncovered(was - is_, is_)

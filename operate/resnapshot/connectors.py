@@ -42,7 +42,7 @@ UPDATE, RESTART = "UPDATE_CONNECTOR_CONFIGURATION", "RESTART_CONNECTOR"
 
 @dataclass
 class StoredOffsets:
-    """A connector's newest offsets under a topic prefix; each reading goes on from the last. Raises KafkaException."""
+    """A connector's newest offsets, for one topic prefix; each read continues from the last. Raises KafkaException."""
 
     messages: Reader
     topic: str

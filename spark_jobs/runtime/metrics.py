@@ -98,7 +98,7 @@ class Metrics:
 
     def committed(self, report: CommitReport) -> None:
         with self._lock:
-            # What has landed since the commit's begin isn't in it.
+            # What has landed since the commit began isn't in it.
             self._current_at = max(self._current_at, self._clock() - report.seconds)
             for name, attribute in (COUNTERS | DURATIONS).items():
                 value = getattr(report, attribute)

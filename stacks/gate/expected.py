@@ -8,13 +8,7 @@ from typing import Any
 
 from contract import origin
 from plugins.workers.connect_workers import OF_SOURCES, UTF8_ONLY, resources
-from settings.connectors import (
-    ROOT_CERTIFICATE,
-    sink_configuration,
-    sink_settings,
-    source_configuration,
-    topics,
-)
+from settings.connectors import ROOT_CERTIFICATE, sink_configuration, sink_settings, source_configuration, topics
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.rules.placeholders import refused

@@ -26,7 +26,6 @@ from typing import Any
 from stacks.gate.secrets import REFERENCE, may_be_a_secret
 from stacks.gate.template import (
     INTRINSICS,
-    App,
     Subject,
     as_list,
     is_intrinsic,
@@ -69,11 +68,13 @@ def known_properties(subject: Subject) -> Iterator[str]:
     for path, value in nodes(subject.properties):
         if path[-1:] == ("Fn::Join",) and _writes_json(value):
             yield f"{path[0]} has a function with a quotation mark or backslash, which may make a key: write it out"
+        elif path[:1] == ("Request",) and isinstance(value, str) and "<" in value:
+            yield "Request has a text with <, which the rules take for a reference: write it without"
     yield from _problems(subject, subject.type, subject.opened)
 
 
 def _writes_json(join: Any) -> bool:
-    """Whether a function within a joined text, deeper than its own parts, has JSON's marks."""
+    """Whether a function among a joined text's parts has JSON's marks in it."""
     return any(len(path) > 2 and isinstance(text, str) and {*'"\\'} & {*text} for path, text in nodes(join))
 
 
@@ -187,7 +188,7 @@ def _fits(subject: Subject, kind: Any, value: Any) -> bool:
         case "judged" | "text":
             return is_plain(value)
         case "reference":
-            return _is_reference(subject.app, subject.stack, written(value))
+            return REFERENCE_IN_TEXT.fullmatch(written(value)) is not None
         case str() if kind.startswith("-> "):
             return _refers(subject, kind.removeprefix("-> ").split(" | "), value)
         case str() if kind.startswith("= "):
@@ -200,13 +201,6 @@ def _fits(subject: Subject, kind: Any, value: Any) -> bool:
         case str():
             return written(value) == _filled(subject, kind)
     return type(value) is type(kind) and value == kind
-
-
-def _is_reference(app: App, stack: str, text: str) -> bool:
-    """Whether a text is a reference to something that the app has: a literal may be written like one."""
-    name = text[1:-1]
-    there = name in app.exports or name.partition(".")[0] in app.templates[stack]["Resources"]
-    return there and REFERENCE_IN_TEXT.fullmatch(text) is not None
 
 
 def is_plain(value: Any) -> bool:

@@ -25,7 +25,7 @@ _JUDGED_ELSEWHERE = ("AWS::EC2::VPCEndpoint", "AWS::EKS::", ROLE, LAKE_FORMATION
 _EVERYONE = re.compile(r"(AWS:)?\*|(Federated|CanonicalUser):.*")
 # AWS's account that publishes the applications that rotate secrets.
 ROTATION = re.compile(r":297356227824:applications/SecretsManagerRDSPostgreSQLRotation(Single|Multi)User$")
-# AWS's own policies have rights on everything, which nobody accepts: each is for roles of one service alone.
+# AWS's own policies, whose rights no acceptance lists: each is for roles that one service alone may take.
 _WORN_BY = {
     "AmazonEC2ContainerRegistryPullOnly": "ec2",
     "AmazonEKSWorkerNodeMinimalPolicy": "ec2",

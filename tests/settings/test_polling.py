@@ -84,7 +84,7 @@ def test_names_that_the_pipeline_has_not_are_refused(pipeline: Pipeline) -> None
         polling_connectors(pipeline, POLLING, stamps={"places": ("a.x",)})
 
 
-def test_queries_of_one_name_are_refused_and_none_is_left_unpolled(pipeline: Pipeline) -> None:
+def test_two_queries_of_one_name_are_refused(pipeline: Pipeline) -> None:
     query = next(table for table in pipeline.tables if table.query)
     twice = pipeline.model_copy(update={"tables": (query, query.model_copy(update={"lake_table": "other"}))})
     with pytest.raises(ValueError, match="two connectors would be called pagila-query-address_place-sink: "):

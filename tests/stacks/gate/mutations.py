@@ -95,7 +95,7 @@ STEPS: dict[str, tuple[str, Mutation, str]] = {
     "network: brokers written like a reference": (
         "prod",
         request_with("", "<x:1,b.evil.example:9098,y:1>", "Custom::Topics"),
-        "Request/bootstrapServers is <x:1",
+        "Request has a text with <",
     ),
     "ports: two groups of rules": ("prod", split_over_two_resources, "TCP 5432 is open to the world"),
     "notifications: an alarm that nobody reads": ("prod", unread("AWS::CloudWatch::Alarm", "AlarmActions/0"), UNREAD),
