@@ -178,7 +178,7 @@ def test_a_server_is_verified_by_certificate_and_name(
         assert asked(spark, port, database, ca_file=str(tmp_path / "ours.pem")) == "there"
         assert asked(spark, port, database, ca_file=str(tmp_path / "both.pem")) == "there"
         assert asked(spark, port, database, extra=(("sslmode", "require"),)) == "there"
-        for extra in ((), (("ssl", "false"),), (("sslResponseTimeout", "9"),), (("sslmode", "verify-full"),)):
+        for extra in ((), (("ssl", "false"),), (("sslResponseTimeout", "9000"),), (("sslmode", "verify-full"),)):
             with pytest.raises(Py4JJavaError) as raised:
                 asked(spark, port, database, ca_file=str(tmp_path / "others.pem"), extra=extra)
             assert "PKIX path" in first_line(raised.value) or "certificat" in first_line(raised.value).lower()
