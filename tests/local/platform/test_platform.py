@@ -43,7 +43,6 @@ from local.resnapshot.run import Wanted
 from local.services.aws import loopback_client
 from local.services.kafka import ADMIN
 from local.services.kafka_rights import ROLES, SINK
-from local.services.processes import Processes
 from local.setup.ports import HOST
 from local.state.collect import Collector
 from tests import cases
@@ -582,6 +581,30 @@ def test_an_unreadable_record_is_no_obstacle_and_the_supervisor_is_stopped_first
     assert platform.running() == set()
 
 
+def run_cli(command: str, folder: Path) -> Result:
+    return CliRunner().invoke(app, [command, "--folder", str(folder)])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, cases.long(signal.SIGKILL)])
+def test_an_interrupted_up_leaves_nothing_running(platform: Platform, number: signal.Signals) -> None:
+    argv = [sys.executable, "-m", "cli", "up", "--no-job", "--folder", str(platform.state_dir)]
+    up = subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        # The worker, which comes later, takes as much CPU as all others.
+        wait_until(lambda: {"postgres", "kafka", "s3", "moto"} <= platform.running(), every_s=0.5)
+        up.send_signal(number)
+        _, errors = up.communicate(timeout=PATIENCE_S)
+        if number is signal.SIGKILL:
+            assert platform.processes.find()
+            assert run_cli("down", platform.state_dir).exit_code == 0
+        else:
+            assert (up.returncode, errors) == (130, "up: interrupted\n")
+        assert platform.running() == set()
+        assert platform.processes.find() == {}
+    finally:
+        up.kill()
+
+
 def test_a_service_that_dies_at_its_start_stops_the_rest(platform: Platform) -> None:
     meta = platform.state_dir / "kafka" / "data" / "meta.properties"
     meta.write_text(meta.read_text().replace("node.id=1", "node.id=2"))
@@ -592,30 +615,3 @@ def test_a_service_that_dies_at_its_start_stops_the_rest(platform: Platform) -> 
     assert any("Stored node id 2 doesn't match previous node id 1" in line for line in log)
     assert platform.running() == set()
     assert platform.processes.find() == {}
-
-
-def run_cli(command: str, folder: Path) -> Result:
-    return CliRunner().invoke(app, [command, "--folder", str(folder)])
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, cases.long(signal.SIGKILL)])
-def test_an_interrupted_up_leaves_nothing_running(tmp_path: Path, number: signal.Signals) -> None:
-    folder = tmp_path / "state"
-    argv = [sys.executable, "-m", "cli", "up", "--no-job", "--folder", str(folder)]
-    up = subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    platform = Platform(folder, OPTIONS)
-    try:
-        # The worker, which comes later, takes as much CPU as all others.
-        wait_until(lambda: {"postgres", "kafka", "s3", "moto"} <= platform.running(), every_s=0.5)
-        up.send_signal(number)
-        _, errors = up.communicate(timeout=PATIENCE_S)
-        if number is signal.SIGKILL:
-            assert Processes(folder, folder / "logs").find()
-            assert run_cli("down", folder).exit_code == 0
-        else:
-            assert (up.returncode, errors) == (130, "up: interrupted\n")
-        assert platform.running() == set()
-        assert platform.processes.find() == {}
-    finally:
-        up.kill()
-        platform.remove()
