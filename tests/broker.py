@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from local.services.kafka import Kafka, KafkaUsers
+from local.files import create_password
+from local.services.kafka import ADMIN, BROKER, Kafka, KafkaUsers
 from local.services.processes import Processes
 from local.setup.ports import choose
 
@@ -21,13 +22,23 @@ class RunningBroker:
     processes: Processes
 
 
+def users_in(folder: Path, *roles: str) -> KafkaUsers:
+    """Create the passwords of the broker's own users and of these roles, and return them."""
+    for name in (BROKER, ADMIN, *roles):
+        create_password(folder / name)
+    return KafkaUsers.kept(folder, roles)
+
+
 def broker_in(folder: Path, *roles: str, settings: Mapping[str, str] | None = None) -> Kafka:
     """Return a broker that doesn't run yet."""
     (folder / "kafka").mkdir(exist_ok=True)
     ports = choose(["kafka", "controller"], earlier={})
-    users = KafkaUsers.of(folder / "secrets", roles)
     return Kafka(
-        folder / "kafka", port=ports["kafka"], controller_port=ports["controller"], users=users, settings=settings
+        folder / "kafka",
+        port=ports["kafka"],
+        controller_port=ports["controller"],
+        users=users_in(folder / "secrets", *roles),
+        settings=settings,
     )
 
 

@@ -7,7 +7,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,7 +31,7 @@ from local.sink.settings import HELD, PASSED_OVER, Held, read_held, write_held
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kafka.topics import planned_topics
 from plugins.sink.sink_connector import sink_connector
-from plugins.source.captured import INCLUDED_TABLES, CapturedTable
+from plugins.source.captured import INCLUDED_TABLES
 from plugins.source.source_connector import SALT_PROPERTY, source_connector
 from settings.pipeline import Pipeline
 from spark_jobs.runtime.archive import ROOT
@@ -70,10 +70,6 @@ class SetAside:
         if back:
             self._write({table: reason for table, reason in before.items() if table not in back})
         return back
-
-    def without(self, tables: Sequence[CapturedTable]) -> tuple[CapturedTable, ...]:
-        aside = self.read()
-        return tuple(table for table in tables if table.name not in aside)
 
     def _write(self, content: dict[str, str]) -> None:
         write_private(self._path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
@@ -270,7 +266,8 @@ class Connectors:
 
     @property
     def _captured(self) -> SourceSettings:
-        return replace(self.source, tables=self.aside.without(self.source.tables))
+        aside = self.aside.read()
+        return replace(self.source, tables=tuple(table for table in self.source.tables if table.name not in aside))
 
     def source_connector(self) -> LocalConnector:
         return LocalConnector(

@@ -15,7 +15,7 @@ from local.services.processes import Command, Processes
 from local.services.spark import JOB, MULTI_TABLE_JOB, spark_submit
 from settings.job import JobPace, JobPlaces, derived_jobs, server, table_job
 from settings.load import PIPELINES
-from settings.pipeline import Pipeline
+from settings.pipeline import CapturedTableSettings, Pipeline
 from spark_jobs.options import keys, submit
 from spark_jobs.options.submit import TableJob
 
@@ -55,24 +55,18 @@ def places(services: Services) -> JobPlaces:
     return replace(PLACES, source=source | salt)
 
 
-def table_jobs(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | None = None) -> list[TableJob]:
-    """Return the job's settings for each table, derived tables last.
-
-    It records in `folder` how far it has read the tables that it queries.
-    """
+def table_jobs(pipeline: Pipeline, where: JobPlaces, folder: Path) -> list[TableJob]:
+    """Return the settings of the job in a folder for each table, derived tables last."""
     pace = JobPace(sync_interval_seconds=0, derived_seconds=DERIVED_S, configuration=POLL)
-    captured = [table_job(pipeline, table, where, pace) for table in pipeline.tables]
-    if pipeline.is_queried and folder is not None:
-        looked = {job.table: {keys.JDBC_LOOKED_FILE: str(looked_file(folder, job.table))} for job in captured}
-        captured = [replace(job, configuration={**job.configuration, **looked[job.table]}) for job in captured]
-    asked = _asked(folder) if folder is not None else {}
-    captured = [
-        replace(job, configuration={**job.configuration, keys.READ_AGAIN: asked[job.table]})
-        if job.table in asked
-        else job
-        for job in captured
-    ]
-    return captured + derived_jobs(pipeline, where, pace)
+    asked = _asked(folder)
+
+    def captured(table: CapturedTableSettings) -> TableJob:
+        job = table_job(pipeline, table, where, pace)
+        looked = {keys.JDBC_LOOKED_FILE: str(looked_file(folder, job.table))} if pipeline.is_queried else {}
+        again = {keys.READ_AGAIN: asked[job.table]} if job.table in asked else {}
+        return replace(job, configuration={**job.configuration, **looked, **again})
+
+    return [*map(captured, pipeline.tables), *derived_jobs(pipeline, where, pace)]
 
 
 def ask(folder: Path, requests: Mapping[str, str]) -> None:
@@ -91,19 +85,13 @@ def looked_file(folder: Path, lake_table: str) -> Path:
     return folder.resolve() / "looked" / lake_table
 
 
-def job_arguments(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | None = None) -> list[str]:
-    """Return the job's options for a pipeline of one table: HoodieDeltaStreamer's, with our storage."""
-    [job] = table_jobs(pipeline, where, folder)
-    return submit.job_arguments(job)
-
-
-def multi_table_arguments(pipeline: Pipeline, folder: Path, where: JobPlaces = PLACES) -> list[str]:
+def multi_table_arguments(jobs: Sequence[TableJob], folder: Path, *, queried: bool) -> list[str]:
     """Write the tables' properties files into a folder, and return the options of the job that maintains them."""
     folder.mkdir(parents=True, exist_ok=True)
     for former in folder.glob("*.properties"):
         former.unlink()
     files: dict[str, str] = {}
-    for job in table_jobs(pipeline, where, folder.parent):
+    for job in jobs:
         path = folder / f"{job.table}.properties"
         write_private(path, submit.table_properties(job))
         files[job.name] = str(path)
@@ -113,7 +101,7 @@ def multi_table_arguments(pipeline: Pipeline, folder: Path, where: JobPlaces = P
         properties_file=str(listed),
         config_folder=str(folder),
         base_path_prefix=PLACES.lake,
-        queried=pipeline.is_queried,
+        queried=queried,
     )
 
 
@@ -123,16 +111,17 @@ def start_job(services: Services, processes: Processes, folder: Path, *, once: S
     `once`: options for this start alone; with them, a running job is stopped, too.
     """
     pipeline, started = services.pipeline, folder / STARTED
-    where = places(services)
-    described = _description(pipeline, where, folder)
+    jobs = table_jobs(pipeline, places(services), folder)
+    described = _description(pipeline, jobs)
     if processes.main("job") is not None:
         if not once and started.exists() and started.read_text(encoding="utf-8") == described:
             return
         processes.stop("job", grace_s=GRACE_S)
-    tables = len(pipeline.lake_tables)
-    one = tables == 1
+    several = len(jobs) > 1
     options = (
-        job_arguments(pipeline, where, folder) if one else multi_table_arguments(pipeline, folder / "tables", where)
+        multi_table_arguments(jobs, folder / "tables", queried=pipeline.is_queried)
+        if several
+        else submit.job_arguments(jobs[0])
     )
     argv, environment = spark_submit(
         [*options, *once],
@@ -140,20 +129,20 @@ def start_job(services: Services, processes: Processes, folder: Path, *, once: S
         log_file=processes.log_file("spark"),
         s3_endpoint=services.s3.endpoint,
         glue_endpoint=services.aws.endpoint,
-        driver_memory=_memory(tables),
-        program=JOB if one else MULTI_TABLE_JOB,
+        driver_memory=_memory(len(jobs)),
+        program=MULTI_TABLE_JOB if several else JOB,
     )
     write_private(started, described)
     processes.start("job", Command(argv=argv, folder=folder, environment=_kept(environment) | ENVIRONMENT))
 
 
-def _description(pipeline: Pipeline, where: JobPlaces = PLACES, folder: Path | None = None) -> str:
+def _description(pipeline: Pipeline, jobs: Sequence[TableJob]) -> str:
     """Return everything whose change requires a restart of the job: tables, their properties, schemas.
 
     The job reads its files only when it starts.
     """
     schemas = {table.lake_table: (PIPELINES / pipeline.schema_file(table)).read_text() for table in pipeline.tables}
-    properties = {job.table: submit.table_properties(job) for job in table_jobs(pipeline, where, folder)}
+    properties = {job.table: submit.table_properties(job) for job in jobs}
     return json.dumps({"properties": properties, "schemas": schemas}, indent=1) + "\n"
 
 
@@ -162,8 +151,7 @@ def _kept(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _memory(tables: int) -> str:
-    needed = MEMORY_MB + MEMORY_PER_TABLE_MB * max(0, tables - FREE_TABLES)
-    return "1g" if needed == MEMORY_MB else f"{min(needed, MOST_MEMORY_MB)}m"
+    return f"{min(MEMORY_MB + MEMORY_PER_TABLE_MB * max(0, tables - FREE_TABLES), MOST_MEMORY_MB)}m"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,8 +16,8 @@ from db.source.replication import COMMAND
 from local.errors import FailingTablesError, LostChangesError, PlatformError
 from local.platform.arriving import ENOUGH_S, GOES_ON, MOVES_S, Arriving
 from local.platform.connectors import Connectors, published
-from local.platform.job import TableState, TableStates, ask, start_job
-from local.platform.services import GLUE_DATABASE, LAKE_BUCKET, LANDING_BUCKET, LocalTable, Services
+from local.platform.job import TableStates, ask, start_job
+from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, LocalTable, Services
 from local.problem import set_aside
 from local.resnapshot.recreated_topic import FormerTopic
 from local.services.connect_api import RequestError
@@ -43,7 +43,8 @@ class LocalPipeline:
         self._published = published(services.pipeline)
         # The start options of the streaming job, and how far it has read.
         self.job_folder = services.folder / "job"
-        self._states = TableStates(processes)
+        # Returns the states that the job reports, by job_name.
+        self.table_states = TableStates(processes).read
 
     @property
     def tables(self) -> tuple[LocalTable, ...]:
@@ -96,13 +97,6 @@ class LocalPipeline:
         self._services.connect.api.stop(self.connectors.sink.name)
         self._processes.stop("sink", grace_s=0)
         return sum(former.set_aside() for former in self.former_topics() if former.problem())
-
-    def fill_aws(self) -> None:
-        """Create the Glue database, which moto forgets at each stop."""
-        self._services.aws.create_database(GLUE_DATABASE)
-
-    def create_buckets(self) -> None:
-        self._services.s3.create_buckets([LANDING_BUCKET, LAKE_BUCKET])
 
     def start_source(self) -> str:
         """Configure the source connector and wait until everything committed so far is in the topics."""
@@ -204,10 +198,6 @@ class LocalPipeline:
         """Return the tables that have rows: the lake has no table for an empty one."""
         with contextlib.closing(connect(self._services.database.parameters())) as connection:
             return [table for table in tables if _may_have_rows(connection, table)]
-
-    def table_states(self) -> dict[str, TableState]:
-        """Return the states that the job reports, by job_name."""
-        return self._states.read()
 
     def topic_ends(self) -> dict[str, int]:
         """Return the offset that the next event of each topic will get."""

@@ -15,7 +15,7 @@ from local.look.lake import Lake
 from local.look.topic import Topic
 from local.platform.pipeline import LocalPipeline, QueriedPipeline
 from local.platform.record import LOGS, PORTS, Lock, PlatformOptions, RecordFile, password_files, passwords
-from local.platform.services import Services
+from local.platform.services import GLUE_DATABASE, Services
 from local.platform.startup import (
     GRACE_S,
     STOP_ORDER,
@@ -150,7 +150,7 @@ class Platform:
         else:
             self.processes.run(services.listening[name])
         if name == "moto":
-            pipeline.fill_aws()
+            services.aws.create_database(GLUE_DATABASE)  # which moto forgets at each stop
             if "job" in self.expected():
                 self._stop(["job"], silent)  # it fills the new catalog when it starts
                 pipeline.start_job()

@@ -15,7 +15,7 @@ from local.errors import CancelledError, RefusedError
 from local.platform.connectors import SINK_GRACE_S
 from local.platform.job import GRACE_S as JOB_GRACE_S
 from local.platform.pipeline import LocalPipeline
-from local.platform.services import Services
+from local.platform.services import GLUE_DATABASE, LAKE_BUCKET, LANDING_BUCKET, Services
 from local.platform.source import make_ready
 from local.services.postgres import Postgres
 from local.services.processes import Processes, Service
@@ -176,8 +176,12 @@ def run_steps(startup: Startup, services: Services, pipeline: LocalPipeline, pro
     needed = [startup.run(postgres.name, partial(_run_postgres, postgres, processes))] if embedded else []
     name = "load" if needed else "database"
     database = startup.run(name, partial(make_ready, services), after=needed, alone=True)
-    storage = startup.run("buckets", pipeline.create_buckets, after=[run(services.s3)])
-    catalogue = startup.run("catalogue", pipeline.fill_aws, after=[run(services.aws)])
+    storage = startup.run(
+        "buckets", partial(services.s3.create_buckets, [LANDING_BUCKET, LAKE_BUCKET]), after=[run(services.s3)]
+    )
+    catalogue = startup.run(
+        "catalogue", partial(services.aws.create_database, GLUE_DATABASE), after=[run(services.aws)]
+    )
     before_job, before_lake = [storage, catalogue], []
     if services.pipeline.is_queried:
         before_job.append(database)

@@ -17,9 +17,9 @@ from typing import Any, Self
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
+from contract.sizes import SizeLimits
 from local.errors import PlatformError, RefusedError
-from local.files import create_password, kept_password, write_private
+from local.files import kept_password, write_private
 from local.services.jvm import java_command, log4j_options, properties_text, write_properties
 from local.services.kafka_rights import Acl, sync_acls
 from local.services.processes import Command
@@ -45,13 +45,6 @@ class KafkaUsers:
 
     folder: Path
     passwords: Mapping[str, str] = field(repr=False)
-
-    @classmethod
-    def of(cls, folder: Path, roles: Iterable[str] = ()) -> Self:
-        """Return the users whose passwords are kept in `folder` (mode 0700), created the first time."""
-        for name in (BROKER, ADMIN, *roles):
-            create_password(folder / name)
-        return cls.kept(folder, roles)
 
     @classmethod
     def kept(cls, folder: Path, roles: Iterable[str]) -> Self:
@@ -108,10 +101,7 @@ class KafkaUsers:
 
 
 class Kafka:
-    """The broker whose files are in `folder`; it takes events of up to `largest_event_bytes`.
-
-    `users` may log in; by default only the broker itself and the administrator.
-    """
+    """The broker whose files are in `folder`; `users` may log in."""
 
     name = "kafka"
 
@@ -121,9 +111,8 @@ class Kafka:
         *,
         port: int,
         controller_port: int,
-        users: KafkaUsers | None = None,
+        users: KafkaUsers,
         settings: Mapping[str, str] | None = None,
-        largest_event_bytes: int = LARGEST_EVENT_BYTES,
     ) -> None:
         self._folder = folder
         self._configuration, self._data = folder / "server.properties", folder / "data"
@@ -132,9 +121,8 @@ class Kafka:
         self._port = port
         self.bootstrap_servers = f"{HOST}:{port}"
         self._controller_port = controller_port
-        self.users = users or KafkaUsers.of(folder / "secrets")
+        self.users = users
         self._settings = settings or {}
-        self._limits = SizeLimits(largest_event_bytes)
 
     def client(self, user: str = ADMIN) -> dict[str, str]:
         """Return how librdkafka's clients connect as a user."""
@@ -205,7 +193,7 @@ class Kafka:
             # A platform resumes even after a week of downtime.
             "log.retention.ms": "-1",
             "offsets.retention.minutes": "525600",
-            **self._limits.broker,
+            **SizeLimits().broker,
             **self._settings,
         }
 

@@ -20,7 +20,6 @@ import psutil
 import psycopg2
 
 from contract.column_types.catalogue import quoted
-from contract.errors import naming
 from db.connecting import NO_PASSWORD, WRONG_PASSWORD
 from local.errors import PlatformError, RefusedError
 from local.files import write_private
@@ -111,15 +110,10 @@ class PostgresCluster:
     def write_rules(self, rules: str) -> bool:
         """Write the access rules, unless they are current; return whether they were written."""
         path = self.data_dir / "pg_hba.conf"
-        if path.exists() and path.read_text(encoding="utf-8") == rules:
-            return False
-        unfinished = path.with_suffix(".new")
-        with naming(path):
-            unfinished.write_text(rules, encoding="utf-8")
-        unfinished.chmod(0o600)
-        self._give(unfinished)
-        unfinished.rename(path)
-        return True
+        current = path.exists() and path.read_text(encoding="utf-8") == rules
+        write_private(path, rules)
+        self._give(path)  # even if it is current: a kill may have come between
+        return not current
 
     def remove(self) -> None:
         """Delete the data of a stopped server, including the fallback folder."""

@@ -131,8 +131,8 @@ def _add(listed: ElementTree.Element, dependency: Dependency) -> None:
             artifact.set(f"{{{MAVEN_NAMESPACE}}}classifier", *classifier)
 
 
-def unpack(tar: tarfile.TarFile, folder: Path, *, prefix: str = "", suffix: str = "") -> None:
-    """Write the files with this prefix and suffix to a folder, without the archive's owners and modes.
+def unpack(tar: tarfile.TarFile, folder: Path) -> None:
+    """Write an archive's files to a folder, without its owners and modes.
 
     Symbolic links, devices and names that lead out of the folder are left out. A hard link to a file of the archive
     stays one. Raises tarfile.TarError for a damaged archive.
@@ -140,7 +140,7 @@ def unpack(tar: tarfile.TarFile, folder: Path, *, prefix: str = "", suffix: str 
     root = folder.resolve()
     for member in tar:
         target, original = (root / member.name).resolve(), (root / member.linkname).resolve()
-        if not (member.name.startswith(prefix) and member.name.endswith(suffix) and target.is_relative_to(root)):
+        if not target.is_relative_to(root):
             continue
         if member.isfile() and (content := tar.extractfile(member)):
             target.parent.mkdir(parents=True, exist_ok=True)

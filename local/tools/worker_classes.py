@@ -59,7 +59,7 @@ def jvm() -> Iterator[Any]:
 def java_gateway(class_path: str = "", flags: Sequence[str] = (UTF_8_FLAG,)) -> Iterator[Any]:
     java = str(java_binary())
     port = launch_gateway(classpath=class_path, java_path=java, javaopts=list(flags), die_on_exit=True)
-    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auto_convert=True))
     try:
         yield gateway
     finally:

@@ -12,11 +12,11 @@ from contract.sizes import LARGEST_EVENT_BYTES, MIB
 from db.source.replication import drop_slot
 from local.platform.connectors import ASIDE, SetAside
 from local.platform.platform import Platform
-from local.platform.record import RecordFile
+from local.platform.record import RecordFile, passwords
 from local.platform.startup import SUPERVISOR
-from local.services.kafka import ADMIN, Kafka, KafkaUsers
-from local.services.kafka_rights import ROLES
+from local.services.kafka import ADMIN
 from local.services.postgres import ConnectionParameters
+from local.setup.ports import HOST
 from tests.conftest import execute
 from tests.e2e.commands import Commands, crowd, equal_tables
 from tests.e2e.faults import produce
@@ -117,10 +117,9 @@ def test_a_table_comes_back_once_its_rows_allow_it(make: Commands, source: Conne
 
 @pytest.mark.long
 def test_a_record_that_the_sink_refuses_holds_up_its_table_alone(make: Commands, source: ConnectionParameters) -> None:
-    ports = RecordFile(make.platform).ports()
-    users = KafkaUsers.of(make.platform / "secrets" / "kafka", ROLES)
-    kafka = Kafka(make.platform / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"], users=users)
-    produce(kafka.client(ADMIN), "failing.public.fine", b"{")
+    login = passwords(make.platform / "secrets").kafka.login(ADMIN)
+    broker = f"{HOST}:{RecordFile(make.platform).ports()['kafka']}"
+    produce({"bootstrap.servers": broker, **login}, "failing.public.fine", b"{")
     execute(source, "INSERT INTO fine VALUES (3, 3)")
     execute(source, "INSERT INTO leaving VALUES (2, 2)")
     held = "public.fine is set aside: the sink refuses failing.public.fine[0] offset "

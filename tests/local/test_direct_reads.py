@@ -12,6 +12,7 @@ from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.platform.arriving import PATIENCE_S
 from local.platform.job import READ_AGAIN, TableState, ask, table_jobs
+from local.platform.services import PLACES
 from local.platform.unfinished import Unfinished
 from local.resnapshot import command
 from local.resnapshot.direct import wait_until_read
@@ -27,15 +28,17 @@ TIMEOUT_S = 100
 
 
 def test_a_request_reaches_its_tables_alone_and_stays_beside_others(tmp_path: Path) -> None:
-    pipeline = load_pipeline("pagila")
+    def wanted() -> dict[str, str | None]:
+        jobs = table_jobs(load_pipeline("pagila"), PLACES, tmp_path)
+        return {job.table: job.configuration.get(keys.READ_AGAIN) for job in jobs}
+
     ask(tmp_path, {"pagila_city": "first", "pagila_address": "first"})
     ask(tmp_path, {"pagila_city": "second"})
-    wanted = {job.table: job.configuration.get(keys.READ_AGAIN) for job in table_jobs(pipeline, folder=tmp_path)}
-    assert (wanted["pagila_city"], wanted["pagila_address"]) == ("second", "first")
-    assert set(wanted.values()) == {"first", "second", None}
+    assert (wanted()["pagila_city"], wanted()["pagila_address"]) == ("second", "first")
+    assert set(wanted().values()) == {"first", "second", None}
     # One that can't be read is none.
     (tmp_path / READ_AGAIN).write_text("{")
-    assert not any(keys.READ_AGAIN in job.configuration for job in table_jobs(pipeline, folder=tmp_path))
+    assert not any(wanted().values())
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from plugins.connector_settings import SourceSettings
 from plugins.kafka.topics import PlannedTopic
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import source_connector
+from tests.broker import broker_in
 
 EVENTS = Path(__file__).resolve().parents[3] / "tests" / "events"
 SCRIPT, TARGET = EVENTS / "every_type.sql", EVENTS / "every_type.jsonl"
@@ -101,11 +102,10 @@ def _wait_until_quiet(topics: list[Topic], connect: Connect) -> None:
 @contextlib.contextmanager
 def _running(folder: Path) -> Iterator[tuple[Postgres, Kafka, Connect]]:
     """Start PostgreSQL, Kafka and Connect, and stop them at the end."""
-    ports = choose(["kafka", "kafka-controller", "connect"], earlier={})
-    kafka = Kafka(folder / "kafka", port=ports["kafka"], controller_port=ports["kafka-controller"])
+    kafka = broker_in(folder)
     connect = Connect(
         folder / "connect",
-        port=ports["connect"],
+        port=choose(["connect"], earlier={})["connect"],
         bootstrap_servers=kafka.bootstrap_servers,
         lenses=None,
         login=kafka.users.java_login(ADMIN),

@@ -9,9 +9,7 @@ from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
-from rich.console import Console
 
-from contract.states import Word
 from db.source.replication import OUTBOX
 from local.errors import LostChangesError, PlatformError
 from local.platform import job
@@ -22,21 +20,19 @@ from local.platform.job import looked_file, multi_table_arguments, places, table
 from local.platform.pipeline import LocalPipeline
 from local.platform.platform import CONNECTORS, Platform
 from local.platform.record import PlatformOptions
-from local.platform.services import DERIVED, HISTORY, Services
+from local.platform.services import DERIVED, HISTORY, PLACES, Services
 from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
 from local.services.connect_api import ConnectApi
 from local.services.kafka_rights import SINK
 from local.services.source_database import Slot
-from local.state.collect import PipelineState
-from local.state.show_status import print_status
-from local.state.tables import QUERIED, DataStatus, TableStatus
-from local.state.word import State, judge
+from local.sink.values import line
 from settings.load import PIPELINES, load_pipeline
+from settings.pipeline import Pipeline
 from spark_jobs.options import command_line, keys, properties
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, jdbc_settings
+from tests.events.recorders.types import TARGET
 from tests.local.platform.built import moving, services
-from tests.local.state.test_state import WELL, stage
 
 
 def connectors(folder: Path, pipeline: str) -> Connectors:
@@ -86,26 +82,30 @@ def test_a_table_is_chosen_by_the_sources_name_and_by_the_lakes(tmp_path: Path) 
 def test_the_job_of_many_tables_reads_a_file_per_table_and_none_of_an_earlier_start(tmp_path: Path) -> None:
     (tmp_path / "former.properties").touch()
     pipeline = load_pipeline("pagila")
-    arguments = multi_table_arguments(pipeline, tmp_path)
+    jobs = table_jobs(pipeline, PLACES, tmp_path)
+    arguments = multi_table_arguments(jobs, tmp_path, queried=False)
     assert sorted(path.stem for path in tmp_path.glob("*.properties")) == sorted(pipeline.lake_tables)
     assert pipeline.lake_tables[-1] == "pagila_customer_addresses"
     assert str(tmp_path / "tables.list") in arguments
     text = (tmp_path / "pagila_rental.properties").read_text().replace("\\", "")
     assert "s3a://landing/cdc-events/pagila.public.rental" in text
     assert "hoodie.datasource.write.recordkey.field=rental_id" in text
-    assert table_jobs(pipeline)[0].table_path == "s3a://lake/pagila_address"
+    assert jobs[0].table_path == "s3a://lake/pagila_address"
 
 
 def test_a_job_starts_again_for_another_table_or_schema_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def described(pipeline: Pipeline) -> str:
+        return job._description(pipeline, table_jobs(pipeline, PLACES, tmp_path))
+
     pipeline = load_pipeline("pagila")
-    described = job._description(pipeline)
-    assert job._description(load_pipeline("pagila")) == described
-    assert job._description(pipeline.model_copy(update={"tables": pipeline.tables[1:]})) != described
+    before = described(pipeline)
+    assert described(load_pipeline("pagila")) == before
+    assert described(pipeline.model_copy(update={"tables": pipeline.tables[1:]})) != before
     shutil.copytree(PIPELINES / "pagila", tmp_path / "pagila")
     monkeypatch.setattr(job, "PIPELINES", tmp_path)
-    assert job._description(pipeline) == described
+    assert described(pipeline) == before
     (tmp_path / "pagila" / "rental.avsc").write_text("{}")
-    assert job._description(pipeline) != described
+    assert described(pipeline) != before
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,8 @@ def test_the_job_logs_in_as_the_pipelines_role_by_a_file(queried_services: Servi
 
 
 def test_the_job_understands_what_it_is_told(queried_services: Services, tmp_path: Path) -> None:
-    arguments = multi_table_arguments(queried_services.pipeline, tmp_path / "tables", places(queried_services))
+    jobs = table_jobs(queried_services.pipeline, places(queried_services), tmp_path)
+    arguments = multi_table_arguments(jobs, tmp_path / "tables", queried=True)
     assert command_line.parse_many(arguments).shared.source_class.endswith("JdbcSource")
     found: dict[str, JdbcSettings] = {}
     warned: list[str] = []
@@ -201,17 +202,6 @@ def test_the_job_understands_what_it_is_told(queried_services: Services, tmp_pat
     assert found["pagilaquery_city"].looked_file == str(looked_file(tmp_path, "pagilaquery_city"))
 
 
-def test_a_status_shows_no_way_that_there_is_not() -> None:
-    tables = tuple(TableStatus(name=name, kind=QUERIED, lake_rows=1) for name in "ab")
-    console = Console(record=True, width=120)
-    print_status(
-        console, PipelineState(state=State(word=Word.MOVING, reason=""), data=DataStatus(tables=tables, queried=True))
-    )
-    shown = console.export_text()
-    assert "rows" in shown
-    assert not any(word in shown for word in ("topic", "landed", "slot", "landing"))
-
-
 def test_a_queried_platform_leaves_nothing_behind_and_says_what_it_has_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,10 +215,10 @@ def test_a_queried_platform_leaves_nothing_behind_and_says_what_it_has_not(
         resnapshot_tables(platform, (), Wanted())
 
 
-def test_a_dashboard_without_stages_in_between_claims_no_more_than_is_known() -> None:
-    found = judge(WELL, (), [stage("lake"), stage("catalogue")], unanswered_s=0)
-    assert found.word is Word.UP_TO_DATE
-    assert found.reason == "the job runs, and each look brings what changed before it"
+def test_no_number_leaves_the_source_that_the_sink_would_change() -> None:
+    """Events with each type's smallest and largest values, as Debezium sends them (tests/events/every_type.sql)."""
+    for event in TARGET.read_bytes().splitlines():
+        assert line(event) == event + b"\n"
 
 
 def test_a_log_behind_what_was_read_from_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,12 +113,6 @@ def test_tidying_up_is_not_interrupted() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_record_is_read_as_written(tmp_path: Path) -> None:
-    record, services = RecordFile(tmp_path), frozenset({"kafka", "job"})
-    record.write(PlatformOptions(pipeline="pagila"), {"kafka": 20_001}, services)
-    assert record.read() == Record(ports={"kafka": 20_001}, services=services, pipeline="pagila")
-
-
 def created(path: Path) -> str:
     create_password(path)
     return path.read_text().strip()
@@ -191,18 +185,10 @@ def running(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return names
 
 
-class Table:
-    """A lake's table: with a commit or without."""
-
-    base_uri = "s3://lake/cdc_events"
-
-    def __init__(self) -> None:
-        self.exists = Mock(return_value=False)
-
-
 @pytest.fixture
-def table(monkeypatch: pytest.MonkeyPatch) -> Table:
-    table = Table()
+def table(monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """The lake's table, without a commit."""
+    table = Mock(base_uri="s3://lake/cdc_events", **{"exists.return_value": False})
     monkeypatch.setattr(Platform, "lake", table)
     return table
 
@@ -241,7 +227,7 @@ def test_reconcile_names_in_one_line_what_it_misses(
     assert reconcile(folder) == (CANNOT, "", f"reconcile: {said}\n")
 
 
-def test_without_job_and_commit_reconcile_says_so_at_once(folder: Path, running: set[str], table: Table) -> None:
+def test_without_job_and_commit_reconcile_says_so_at_once(folder: Path, running: set[str], table: Mock) -> None:
     running |= {"postgres", "s3"}
     status, _, shown = reconcile(folder)
     up = UP.format(folder=folder)
@@ -265,7 +251,7 @@ def test_a_job_that_the_supervisor_brings_back_is_waited_for(
 
 
 def test_a_difference_comes_with_what_may_explain_it(
-    folder: Path, running: set[str], table: Table, monkeypatch: pytest.MonkeyPatch
+    folder: Path, running: set[str], table: Mock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expect(folder, "postgres", "s3", "sink")
     running |= {"postgres", "s3"}

@@ -4,7 +4,7 @@ import json
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -143,20 +143,6 @@ def test_what_is_on_its_way_is_told(
 TABLES = ("address", "city", "country", "customer", "rental")
 
 
-class FailingWorker:
-    """Stands in for ConnectApi: the connector fails at one table after the other."""
-
-    def __init__(self) -> None:
-        self.left = [f"public.{name}" for name in TABLES]
-
-    def failed(self, _name: str) -> Failure:
-        return Failure(reason="run `./lake resnapshot -p pagila`", table=self.left.pop(0))
-
-
-def away(_parameters: Any) -> NoReturn:
-    raise LoadError("the database is away")
-
-
 def captured(found: Connectors) -> list[str]:
     return [shown(pattern) for pattern in found.source_configuration[INCLUDED_TABLES].split(",")]
 
@@ -166,11 +152,12 @@ def test_all_tables_but_the_last_are_left_out_of_the_connector_and_keep_their_to
 ) -> None:
     found = connectors(tmp_path, "pagila")
     topics = found.source.topics
-    worker: Any = FailingWorker()
-    found._services.connect.api = worker
+    # The connector fails at one table after the other.
+    failures = [Failure(reason="run `./lake resnapshot -p pagila`", table=f"public.{name}") for name in TABLES]
+    found._services.connect.api = Mock(**{"failed.side_effect": failures})
     monkeypatch.setattr(Connectors, "start_source", lambda _self: None)
     # A table is set aside even when the source is down.
-    monkeypatch.setattr("local.platform.connectors.connect", away)
+    monkeypatch.setattr("local.platform.connectors.connect", Mock(side_effect=LoadError("the database is away")))
     aside = [found.set_aside() for _ in TABLES]
     assert aside == [f"public.{name}" for name in TABLES[:-1]] + [None]
     assert captured(found) == ["public.rental"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
 from py4j.protocol import Py4JJavaError
 
 from local.look.topic import Topic
@@ -69,8 +69,7 @@ def denied(shared_broker: RunningBroker) -> Callable[[], list[Denial]]:
 
 
 def create(broker: Kafka, topic: str) -> None:
-    admin = AdminClient({**broker.client()})  # results are lost if the client is collected first
-    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(ANSWER_S)
+    broker.create_topics([PlannedTopic(name=topic, partitions=1, replicas=1)])
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +84,7 @@ def first_record(
 ) -> str | None:
     """The first record that the sink's consumer gets from its topic, or the error that ends its task; None without."""
     text = "org.apache.kafka.common.serialization.StringDeserializer"
-    settings = java.java.util.HashMap()
-    for name, value in {
+    settings = {
         "bootstrap.servers": broker.bootstrap_servers,
         **broker.users.java_login(SINK),
         "group.id": sink_group(pipeline.sink.name),
@@ -94,11 +92,10 @@ def first_record(
         "allow.auto.create.topics": str(auto_create).lower(),
         "key.deserializer": text,
         "value.deserializer": text,
-    }.items():
-        settings.put(name, value)
+    }
     consumer = java.org.apache.kafka.clients.consumer.KafkaConsumer(settings)
     try:
-        consumer.subscribe(java.java.util.List.of(pipeline.sink.topic))
+        consumer.subscribe([pipeline.sink.topic])
         for _ in range(polls):
             records = consumer.poll(java.java.time.Duration.ofSeconds(1)).iterator()
             if records.hasNext():
@@ -138,10 +135,7 @@ def test_a_sink_whose_topic_is_absent_dies_where_consumers_make_topics_but_it_ma
 
 def test_a_new_broker_has_all_features_of_its_release(java: Any, broker: Kafka) -> None:
     """Like one whose folder `kafka-storage format` created."""
-    settings = java.java.util.HashMap()
-    for name, value in broker.users.java_login(ADMIN).items():
-        settings.put(name, value)
-    settings.put("bootstrap.servers", broker.bootstrap_servers)
+    settings = {"bootstrap.servers": broker.bootstrap_servers, **broker.users.java_login(ADMIN)}
     admin = java.org.apache.kafka.clients.admin.Admin.create(settings)
     try:
         features = admin.describeFeatures().featureMetadata().get()

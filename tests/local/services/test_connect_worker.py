@@ -108,4 +108,4 @@ def test_no_task_starts_on_a_jvm_that_would_change_texts(
             .newInstance(gateway.new_array(gateway.jvm.Object, 0))
         )
         with contextlib.nullcontext() if refusal is None else pytest.raises(Py4JJavaError, match=refusal):
-            step.configure(gateway.jvm.java.util.HashMap())
+            step.configure({})

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from local.services.kafka import Kafka, KafkaUsers
+from local.services.kafka import Kafka
 from local.services.kafka_rights import READER, ROLES, SINK, SOURCE, TOPICS, WORKER, denials, platform_acls, recently
 from local.sink.__main__ import read_connection
 from plugins.connector_settings import SinkSettings, SourceSettings
@@ -24,6 +24,7 @@ from plugins.kafka.topics import (
 )
 from settings.connectors import sink_settings, source_settings, topics
 from settings.load import load
+from tests.broker import users_in
 from tests.local.platform.built import moving, services
 
 FROM = SourceSettings(database_hostname="db", database_password="${file:/run/secret:password}", topic_prefix="shop")
@@ -126,19 +127,16 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_each_user_has_a_password_of_its_own_that_stays_in_its_owners_files(tmp_path: Path) -> None:
-    users = KafkaUsers.of(tmp_path / "secrets", ["a", "b"])
-    assert len(set(users.passwords.values())) == 4
-    assert KafkaUsers.of(tmp_path / "secrets", ["a", "b"]).passwords == users.passwords
+def test_a_password_stays_in_its_owners_files(tmp_path: Path) -> None:
+    users = users_in(tmp_path, "a")
     assert not [word for word in users.passwords.values() if word in repr(users)]
     path = users.client_file("a", "127.0.0.1:1")
     assert read_connection(path) == {"bootstrap.servers": "127.0.0.1:1", **users.login("a")}
-    assert mode(tmp_path / "secrets") == 0o700
-    assert {mode(path) for path in (tmp_path / "secrets").iterdir()} == {0o600}
+    assert mode(path) == 0o600
 
 
 def test_the_broker_lets_in_its_users_alone_and_asks_an_acl_for_everything(tmp_path: Path) -> None:
-    users = KafkaUsers.of(tmp_path / "secrets", ["a"])
+    users = users_in(tmp_path, "a")
     properties = users.broker_properties
     for listener in ("clients", "controller"):
         module = properties[f"listener.name.{listener}.plain.sasl.jaas.config"]
@@ -151,8 +149,7 @@ def test_the_broker_lets_in_its_users_alone_and_asks_an_acl_for_everything(tmp_p
 @pytest.mark.usefixtures("own_jars")
 def test_a_broker_of_other_users_is_not_current(tmp_path: Path) -> None:
     def broker(*roles: str) -> Kafka:
-        users = KafkaUsers.of(tmp_path / "secrets", roles)
-        return Kafka(tmp_path / "kafka", port=1, controller_port=2, users=users)
+        return Kafka(tmp_path / "kafka", port=1, controller_port=2, users=users_in(tmp_path / "secrets", *roles))
 
     assert not broker().is_current()
     (tmp_path / "kafka" / "data").mkdir(parents=True)

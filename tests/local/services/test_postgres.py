@@ -79,8 +79,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[Server]:
-    """A server for the module: each test starts it, which has no effect if it runs."""
-    with removed(made(folder)) as server:
+    """A server for the module, with a confined role: each test starts it, which has no effect if it runs."""
+    with removed(made(folder, confined={"streamer": "shop"})) as server:
         yield server
 
 
@@ -158,13 +158,12 @@ def test_a_folder_set_up_with_another_password_is_refused_until_that_is_set(serv
 
 
 @pytest.fixture(scope="module")
-def confining(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    """A server with a role that may stream, as the connector's may, and enter the database `shop` only."""
-    with removed(made(tmp_path_factory.mktemp("confining"), confined={"streamer": "shop"})) as server:
-        server.start()
-        execute(server.postgres, f"CREATE ROLE streamer LOGIN REPLICATION PASSWORD '{PASSWORD}'")
-        execute(server.postgres, "CREATE DATABASE shop")
-        yield server.postgres
+def confining(server: Server) -> Postgres:
+    """The server with a role that may stream, as the connector's may, and enter the database `shop` only."""
+    server.start()
+    execute(server.postgres, f"CREATE ROLE streamer LOGIN REPLICATION PASSWORD '{PASSWORD}'")
+    execute(server.postgres, "CREATE DATABASE shop")
+    return server.postgres
 
 
 def as_streamer(server: Postgres, dbname: str, **more: Any) -> None:
@@ -267,9 +266,7 @@ def test_data_moves_to_where_the_servers_account_may_go_and_is_removed(tmp_path:
     assert not moved.parent.exists(), "looking makes no folder"
 
 
-def test_a_taken_port_is_reported_with_the_reason(postgres: Postgres, tmp_path: Path) -> None:
-    with (
-        removed(made(tmp_path, port=postgres.port)) as taken,
-        pytest.raises(PlatformError, match="could not create any TCP/IP sockets"),
-    ):
-        taken.start()
+def test_a_taken_port_is_reported_with_the_reason(postgres: Postgres, server: Server, folder: Path) -> None:
+    server.stop()
+    with pytest.raises(PlatformError, match="could not create any TCP/IP sockets"):
+        made(folder, port=postgres.port).start()

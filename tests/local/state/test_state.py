@@ -197,6 +197,12 @@ def state(alive: Alive | None = WELL, problems: tuple[Problem, ...] | None = (),
             Word.MOVING,
             "5 events on their way",
         ),
+        # Without stages in between, no more is claimed than is known.
+        (
+            state(WELL, (), stage("lake"), stage("catalogue")),
+            Word.UP_TO_DATE,
+            "the job runs, and each look brings what changed before it",
+        ),
         # The slowest stage is named.
         (
             state(WELL, (), stage(lag_s=2, lag_events=1), stage("lake", lag_s=75, lag_events=5)),
