@@ -91,8 +91,8 @@ def test_a_row_that_was_another_in_between_is_not_proven_to_differ(
 @pytest.mark.integration
 def test_who_may_read_some_columns_only_hears_what_differs(three: ConnectionParameters) -> None:
     """That role can't read system columns."""
-    with login(three, "SELECT (id, name) ON t") as role:
-        found = compare(role, compared("t", COLUMNS, lake("a", "b")), timeout_s=60, arrivals=after(0))
+    role = login(three, "SELECT (id, name) ON t")
+    found = compare(role, compared("t", COLUMNS, lake("a", "b")), timeout_s=60, arrivals=after(0))
     assert (found.missing, found.late) == (1, 0)
 
 
