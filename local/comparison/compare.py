@@ -94,7 +94,6 @@ Repair = Callable[[Suspects, LakeLook], None]
 
 # A running comparison: yields while it waits, and returns its result.
 Comparing = Generator[None, None, TableComparison]
-_Settling = Generator[None, None, int]
 
 
 @dataclass
@@ -151,7 +150,6 @@ def comparing(
     `arrivals`, rows that still differ at the timeout count as different. Raises psycopg2.Error and LakeError when a
     side can't be read, and the errors of `repair`.
     """
-    started = time.monotonic()
     with suspects() as found:
         lake = LakeLook(table, found.engine)
         run = _Run(parameters, table, timeout_s, found, lake, on_progress, arrivals)
@@ -169,7 +167,6 @@ def comparing(
             shown=tuple(_shown(run)),
             notes=notes,
             looks=found.looks + 1,
-            seconds=time.monotonic() - started,
             **counts,
         )
 
@@ -192,7 +189,7 @@ def same_rows(parameters: Mapping[str, Any], table: ComparedTable, keys: Sequenc
         return not found.look(source, LakeLook(table, found.engine), chosen, tidied=True)
 
 
-def _settle_and_repair(run: _Run, chosen: RowFilter, repair: Repair | None) -> _Settling:
+def _settle_and_repair(run: _Run, chosen: RowFilter, repair: Repair | None) -> Generator[None, None, int]:
     """Return how many rows differed and are now equal: one that was read again and still differs isn't repaired."""
     yield from _settle(run, chosen)
     differing = run.suspects.count("proven")
@@ -245,8 +242,8 @@ def _counter(run: _Run, side: str, estimate: int) -> Callable[[int], None]:
     return count
 
 
-def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> _Settling:
-    """Compare until all rows are settled; return how many differ in the end, after a last pass in Python's spelling."""
+def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> Iterator[None]:
+    """Compare until all rows are settled; those that differ in the end, after a last pass in Python's spelling."""
     deadline = time.monotonic() + run.timeout_s
     count = _look(run, chosen, tidied=tidied)
     while count:
@@ -261,7 +258,6 @@ def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> _Settling:
         count = _look(run, run.suspects.chosen(LOOKED_UP_ROWS), tidied=tidied)
     if run.arrivals is None:
         run.suspects.prove_all()
-    return count
 
 
 def _rest(run: _Run, deadline: float, *, notes: bool) -> Iterator[None]:

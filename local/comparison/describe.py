@@ -16,7 +16,7 @@ from contract.column_types.canonical import Spelling
 from contract.column_types.catalogue import Carried, LeftOut, quoted
 from contract.column_types.hashes import hash_digits
 from contract.column_types.types import carried
-from contract.events import EXACT_NUMBER, SOURCE_NAME, SPECIALS_COLUMN
+from contract.events import EXACT_NUMBER, SOURCE_NAME
 from contract.table_names import lake_name
 from db.source.catalogue import Column, Database, Table
 from local.comparison.compare import Arrivals
@@ -101,7 +101,6 @@ def describe(wanted: Compared, database: Database, *, salt: str = "") -> Compare
         rows_of=_rows_of(entry, table),
         missing=tuple(missing),
         unlike=tuple(unlike),
-        specials=SPECIALS_COLUMN,
         salt=salt.encode(),
         notes=tuple(notes),
     )

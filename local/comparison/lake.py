@@ -20,7 +20,7 @@ import pyarrow.compute
 import pyarrow.dataset
 
 from contract.column_types.catalogue import quoted
-from contract.events import CREATE, OPERATION, READ
+from contract.events import CREATE, OPERATION, READ, SPECIALS_COLUMN
 from local.comparison.rows import CHUNK_BITS, HALF, ComparedTable, Row, RowFilter, Sum, Sums, digest, join, tidy
 from local.look.lake import Lake, LakeError, fitted
 from local.services.spark import JOB, spark_submit
@@ -136,7 +136,7 @@ class LakeLook:
         )
 
     def _tidied(self, row: dict[str, Any]) -> Row:
-        specials = json.loads(row[self.table.specials] or "{}") if self.table.specials else {}
+        specials = json.loads(row[SPECIALS_COLUMN] or "{}")
         texts = {
             column.name: column.spelled.lake_text(row[column.lake_name], specials, column.lake_name)
             for column in self.table.columns

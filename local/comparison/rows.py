@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from contract.column_types.catalogue import Carried, quoted
-from contract.events import OPERATION
+from contract.events import OPERATION, SPECIALS_COLUMN
 from local.look.lake import Lake
 
 SEPARATOR = "\x01"
@@ -164,9 +164,8 @@ class ComparedTable:
 
     `partitioned`: the rows are in partitions; otherwise tables that inherit from it are separate. `rows_of`: the FROM
     item where rows aren't just a table's own: a view's, a query's, or with inheriting tables. `missing`: columns that
-    the lake's table lacks; `unlike`: columns whose lake type can't be compared. `specials`: the lake's column for
-    values that other columns can't hold. `salt` is prepended to values that the pipeline hashes. `notes`: what isn't
-    compared, and why.
+    the lake's table lacks; `unlike`: columns whose lake type can't be compared. `salt` is prepended to values that the
+    pipeline hashes. `notes`: what isn't compared, and why.
     """
 
     schema: str
@@ -178,7 +177,6 @@ class ComparedTable:
     rows_of: str | None = None
     missing: tuple[ComparedColumn, ...] = ()
     unlike: tuple[ComparedColumn, ...] = ()
-    specials: str | None = None
     salt: bytes = field(default=b"", repr=False)
     notes: tuple[str, ...] = ()
 
@@ -229,8 +227,8 @@ class ComparedTable:
     @property
     def lake_columns(self) -> list[str]:
         """The columns to read: also that of special values and, where every event is a row, of its operation."""
-        others = (self.specials, None if self.key else OPERATION)
-        return [*(column.lake_name for column in self.columns), *(name for name in others if name)]
+        others = (SPECIALS_COLUMN,) if self.key else (SPECIALS_COLUMN, OPERATION)
+        return [*(column.lake_name for column in self.columns), *others]
 
 
 def source_sha256(text: str) -> str:

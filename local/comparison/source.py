@@ -15,6 +15,7 @@ from typing import Any
 import psycopg2
 from psycopg2.errors import UndefinedFunction
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
+from psycopg2.extensions import cursor as Cursor  # noqa: N812
 
 from contract.column_types.canonical import SOURCE_SETTINGS
 from contract.column_types.catalogue import quoted
@@ -75,8 +76,9 @@ class SourceLook:
                 [table.rows_of is None, table.relation],
             )
             self.position, whole = cursor.fetchone() or ("", False)
-            oids = [part.oid for part in _parts(connection, table)] if table.rows_of is None else []
-            if table.rows_of is None and value(cursor, _SHOWS_ALL, [table.relation, oids]):
+            self._parts = [] if table.rows_of is not None else _parts(cursor, table)
+            self._oids = [part.oid for part in self._parts]
+            if table.rows_of is None and value(cursor, _SHOWS_ALL, [table.relation, self._oids]):
                 cursor.execute("SET LOCAL row_security = on")
         # System columns require SELECT on the whole table; a row's hash is nearly as precise.
         self._version = "t.xmin::text" if whole else source_sha256(table.source_row)
@@ -93,25 +95,32 @@ class SourceLook:
 
     def estimate(self) -> int:
         """Return the approximate row count, 0 before the first ANALYZE."""
-        if self._table.rows_of is not None:
-            return 0
         query = "SELECT coalesce(sum(greatest(reltuples, 0)), 0)::bigint FROM pg_class WHERE oid = ANY (%s)"
         with self._connection.cursor() as cursor:
-            oids = [part.oid for part in _parts(self._connection, self._table)]
-            return int(value(cursor, query, [oids]))
+            return int(value(cursor, query, [self._oids]))
 
     def sums(self, bits: int, on_rows: Callable[[int], None] = lambda _rows: None) -> Sums:
         """Sum the rows' hashes by chunk, of 2^bits; `on_rows` gets the number of rows after each read."""
         if self._table.hashes:
             return self._sums_here(bits, on_rows)
         total: Sums = {}
-        for part in _steps(self._connection, self._table):
+        for part in self._steps():
             rows = 0
             for number, sum_ in self._sums_of(bits, part):
                 total[number] = total.get(number, Sum()) + sum_
                 rows += sum_.rows
             on_rows(rows)
         return total
+
+    def _steps(self) -> Iterator[str]:
+        """Write the range of each statement: a number of pages, or all where they can't be read one by one."""
+        if not self._parts or not all(part.by_pages for part in self._parts):
+            yield self._table.source_from
+            return
+        for part in self._parts:
+            for first in range(0, max(part.pages, 1), PAGES):
+                condition = f"t.ctid >= '({first},0)'::tid AND t.ctid < '({first + PAGES},0)'::tid"
+                yield f"ONLY {part.relation} AS t WHERE {condition}"
 
     def _sums_of(self, bits: int, part: str) -> Iterator[tuple[int, Sum]]:
         # OFFSET 0 keeps PostgreSQL from recomputing a hash for each of its halves.
@@ -278,31 +287,19 @@ def _half(hash_: str, first: int) -> str:
     return f"('x' || substr({hash_}, {first}, 16))::bit(64)::bigint"
 
 
-def _steps(connection: Connection, table: ComparedTable) -> Iterator[str]:
-    """Write the range of each statement: a number of pages, or all where they can't be read one by one."""
-    found = _parts(connection, table) if table.rows_of is None else []
-    if not found or not all(part.by_pages for part in found):
-        yield table.source_from
-        return
-    for part in found:
-        for first in range(0, max(part.pages, 1), PAGES):
-            condition = f"t.ctid >= '({first},0)'::tid AND t.ctid < '({first + PAGES},0)'::tid"
-            yield f"ONLY {part.relation} AS t WHERE {condition}"
-
-
-def _parts(connection: Connection, table: ComparedTable) -> list[_Part]:
+def _parts(cursor: Cursor, table: ComparedTable) -> list[_Part]:
+    """Return the relations of the rows; to be called after the transaction's snapshot: later pages have none of it."""
     tree = "SELECT relid FROM pg_partition_tree(%s::regclass) WHERE isleaf" if table.partitioned else ""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT c.oid::bigint, n.nspname, c.relname, coalesce(pg_relation_size(c.oid), 0)"
-            " / current_setting('block_size')::bigint,"
-            # A role that may read the whole table needn't be allowed to read a partition by name.
-            " c.relkind = 'r' AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')"
-            " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-            f" WHERE c.oid IN ({tree or 'SELECT %s::regclass'}) ORDER BY c.oid",
-            [table.relation],
-        )
-        return [
-            _Part(oid, f"{quoted(schema)}.{quoted(name)}", int(pages), by_pages)
-            for oid, schema, name, pages, by_pages in cursor
-        ]
+    cursor.execute(
+        "SELECT c.oid::bigint, n.nspname, c.relname, coalesce(pg_relation_size(c.oid), 0)"
+        " / current_setting('block_size')::bigint,"
+        # A role that may read the whole table needn't be allowed to read a partition by name.
+        " c.relkind = 'r' AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')"
+        " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        f" WHERE c.oid IN ({tree or 'SELECT %s::regclass'}) ORDER BY c.oid",
+        [table.relation],
+    )
+    return [
+        _Part(oid, f"{quoted(schema)}.{quoted(name)}", int(pages), by_pages)
+        for oid, schema, name, pages, by_pages in cursor
+    ]

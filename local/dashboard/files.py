@@ -3,7 +3,6 @@
 import json
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import psutil
 
@@ -18,18 +17,10 @@ def read_reconciled(path: Path) -> tuple[str, ...]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         at = str(found["at"]).replace("T", " ").replace("+00:00", " UTC")
-        return f"{at}: {'equal' if found['equal'] else 'not equal'}", *(_line(one) for one in found["tables"])
+        tables = [str(one["line"]).replace("  ", ", ") for one in found["tables"]]
+        return f"{at}: {'equal' if found['equal'] else 'not equal'}", *tables
     except (OSError, ValueError, LookupError, TypeError):
         return ("not yet: `./lake reconcile` compares source and lake",)
-
-
-def _line(found: dict[str, Any]) -> str:
-    # Here, so that nothing that outlives the server holds DuckDB: it would print what it has lost.
-    from local.comparison.command import lines
-    from local.comparison.compare import TableComparison
-
-    known = {name: found[name] for name in found if name not in ("equal", "shown")}
-    return lines(TableComparison(**known))[0].replace("  ", ", ")
 
 
 def running_command(lock: Path) -> str | None:

@@ -13,7 +13,7 @@ from contract import events
 from local.comparison.command import lines, put
 from local.comparison.compare import TableComparison
 from local.demo.changes import show
-from local.demo.watch import Arrival
+from local.demo.watch import Seen
 from local.platform.startup import Step, StepState
 
 EVENTS_SHOWN = 2
@@ -69,9 +69,9 @@ class Display:
     def done(self, name: str, note: str, seconds: float) -> None:
         self.console.print(f"[green]ok[/] {escape(f'{name:<36} {note:<28}')} {seconds:6.1f} s", highlight=False)
 
-    def arrival(self, arrival: Arrival) -> None:
+    def arrived(self, rows: Iterable[Seen]) -> None:
         """Print a change's rows as the source, the topic and the lake have them."""
-        for seen in arrival.seen:
+        for seen in rows:
             shows = seen.reached.shows
             others = f" and {len(seen.keys) - 1} more" if len(seen.keys) > 1 else ""
             self._place("source", f"{seen.reached.what} {seen.keys[0]}{others}", show(seen.source, *shows))

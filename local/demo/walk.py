@@ -132,10 +132,10 @@ def _walk_through(walk: WalkThrough, watch: Watch, display: Display) -> list[dic
     steps: list[dict[str, str | float]] = [{"name": "initial load", "seconds_to_lake": round(seconds, 1)}]
     for change in walk.changes:
         with display.step(change.name) as note:
-            arrival = watch.make(change, timeout_s=CHANGE_TIMEOUT_S)
-            note(f"in the lake after {arrival.seconds:.1f} s")
-        display.arrival(arrival)
-        steps.append({"name": change.name, "seconds_to_lake": round(arrival.seconds, 1)})
+            arrived, seconds = watch.make(change, timeout_s=CHANGE_TIMEOUT_S)
+            note(f"in the lake after {seconds:.1f} s")
+        display.arrived(arrived)
+        steps.append({"name": change.name, "seconds_to_lake": round(seconds, 1)})
     return steps
 
 

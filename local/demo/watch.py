@@ -42,14 +42,6 @@ class Seen:
     events: Sequence[Event] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Arrival:
-    """An arrived change, and the seconds it took."""
-
-    seen: tuple[Seen, ...]
-    seconds: float
-
-
 class Watch:
     """The places where a change is observed: the source database, the topic (if any), and the lake."""
 
@@ -103,8 +95,8 @@ class Watch:
         [table] = services.tables if len(services.tables) == 1 else services.chosen([reached.what])
         return table
 
-    def make(self, change: Change, *, timeout_s: float) -> Arrival:
-        """Commit the change, wait until the lake has it, and return it as each place shows it.
+    def make(self, change: Change, *, timeout_s: float) -> tuple[list[Seen], float]:
+        """Commit the change, wait until the lake has it; return it as each place shows it, and the seconds it took.
 
         Raises NotArrivedError after `timeout_s`, psycopg2.Error when the source rejects the change.
         """
@@ -114,7 +106,7 @@ class Watch:
         while awaited := {what: arrived for what, arrived in awaited.items() if not arrived()}:
             _pause(f"{change.name}: {'; '.join(awaited)} not in the lake", committed + timeout_s, timeout_s)
         seconds = time.monotonic() - committed
-        return Arrival(seen=tuple(self.seen(one, keys) for one, keys in reached), seconds=seconds)
+        return [self.seen(one, keys) for one, keys in reached], seconds
 
     def _commit(self, change: Change) -> list[list[int]]:
         with source_cursor(self.parameters) as cursor:

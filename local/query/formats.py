@@ -8,7 +8,7 @@ from typing import BinaryIO, Literal
 
 import pyarrow
 import pyarrow.compute as pc
-from pyarrow import parquet, types
+from pyarrow import csv, parquet, types
 
 from local.query.engine import QueryError
 
@@ -28,7 +28,13 @@ def write(result: pyarrow.Table, form: Format, out: BinaryIO) -> None:
         except pyarrow.ArrowNotImplementedError as error:
             raise QueryError(f"Parquet can't hold this result: {str(error).splitlines()[0]}") from error
         return
-    lines = {"table": _table, "csv": _csv, "json": _json}[form](result)
+    if form == "csv":
+        columns = [pyarrow.array(texts(column), pyarrow.string()) for column in result.columns]
+        rows = pyarrow.table(columns, names=result.column_names)
+        # As Athena writes its results: every value in quotes, nothing for null.
+        csv.write_csv(rows, out, csv.WriteOptions(quoting_style="all_valid"))
+        return
+    lines = {"table": _table, "json": _json}[form](result)
     out.writelines(f"{line}\n".encode(errors="backslashreplace") for line in lines)
 
 
@@ -113,17 +119,6 @@ def _width(text: str) -> int:
 def _padded(text: str, width: int, right: bool) -> str:
     space = " " * (width - _width(text))
     return space + text if right else text + space
-
-
-def _csv(result: pyarrow.Table) -> Iterator[str]:
-    """As Athena writes its results: every value in quotes, nothing for null."""
-    yield ",".join(map(_quoted, result.column_names))
-    for row in zip(*map(texts, result.columns), strict=True):
-        yield ",".join("" if text is None else _quoted(text) for text in row)
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
 
 
 def _json(result: pyarrow.Table) -> Iterator[str]:

@@ -79,10 +79,6 @@ class Channel:
         Returns when all rows are in their topics. Prints which tables are skipped because no snapshot of them can
         arrive. Raises PlatformError, also when all are skipped.
         """
-        if outbox := [entry.name for entry in entries if entry.how != "log"]:
-            raise PlatformError(
-                f"{', '.join(outbox)} is rewritten, not read again: run `./lake resnapshot` without --table"
-            )
         passed_over = {entry.name: reason for entry in entries if (reason := _why_not(entry, where))}
         readings = [
             Reading(table=(entry.schema_name, entry.table_name), where=where, pattern=entry.captured.pattern)

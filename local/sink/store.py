@@ -54,7 +54,7 @@ class LandingStore:
     def __init__(self, client: "S3Client", bucket: str, sink_name: str) -> None:
         self._client = client
         self._bucket = bucket
-        self._notes = f"{NOTES}/{sink_name}"
+        self._sink_name = sink_name
 
     def put(self, key: str, body: bytes) -> None:
         """Add an object; the same one may exist, when the answer to the first try was lost."""
@@ -115,15 +115,16 @@ class LandingStore:
         The same gap results in the same note.
         """
         place = {"topic": partition.topic, "partition": partition.number}
-        name = f"{partition.topic}/{partition.number}/{first:012d}_{end:012d}"
-        self._put_note(f"{self._notes}/gaps/{name}.json", place | {"first": first, "end": end, "reason": reason})
+        prefix, _ = self.note_keys(self._sink_name, partition.topic)
+        key = f"{prefix}{partition.number}/{first:012d}_{end:012d}.json"
+        self._put_note(key, place | {"first": first, "end": end, "reason": reason})
 
     def _put_note(self, key: str, note: dict[str, object]) -> None:
         with self._translated(key):
             self._client.put_object(Bucket=self._bucket, Key=key, Body=json.dumps(note).encode())
 
     def _identity_key(self, topic: str) -> str:
-        return f"{self._notes}/topics/{topic}.json"
+        return self.note_keys(self._sink_name, topic)[1]
 
     def _url(self, key: str) -> str:
         return f"s3://{self._bucket}/{key}"

@@ -22,7 +22,7 @@ from local.demo.changes import PLACE_CHANGES, AffectedRows, Change, show
 from local.demo.display import Display, print_tables
 from local.demo.jdbc_connector import KEYED, STAMPS, JdbcConnector, Polled, compared
 from local.demo.walk import PIPELINE, Proof, places_demo
-from local.demo.watch import Arrival, NotArrivedError, Seen, Watch
+from local.demo.watch import NotArrivedError, Seen, Watch
 from local.errors import PlatformError
 from settings.load import load_pipeline
 
@@ -83,13 +83,13 @@ def test_what_has_not_arrived_is_named() -> None:
     line = "^an apartment: address 101; address_place 101 not in the lake after 0 s$"
     with pytest.raises(NotArrivedError, match=line):
         Watched(left=100).make(two, timeout_s=0)
-    assert Watched(left=1).make(two, timeout_s=10).seconds > 0
+    assert Watched(left=1).make(two, timeout_s=10)[1] > 0
 
 
 def test_a_change_is_shown_as_source_and_lake_have_it() -> None:
     console = Console(record=True, width=100)
     gone = Seen(reached=ADDRESS, keys=[104, 105], source=None, lake=None)
-    Display(console).arrival(Arrival(seen=(Watched().seen(ADDRESS, [101]), gone), seconds=1.0))
+    Display(console).arrived([Watched().seen(ADDRESS, [101]), gone])
     assert [" ".join(line.split()) for line in console.export_text().splitlines()] == [
         "source address 101 address2: #2202, district: Tete",
         "lake commit 20261122174023213 address2: #2202, district: Tete",

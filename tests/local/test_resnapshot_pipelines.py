@@ -60,12 +60,6 @@ def test_a_schema_without_the_key_is_named(pipeline: Pipeline, tmp_path: Path) -
         key_types(table, tmp_path / "gone.avsc")
 
 
-def test_the_outbox_isnt_read_again_but_rewritten() -> None:
-    orders = load_pipeline("orders")
-    with pytest.raises(PlatformError, match=r"datalake\.cdc_events is rewritten"):
-        channel(orders).read_again(orders.tables)
-
-
 @pytest.mark.parametrize("where", [None, "day > 7"])
 def test_what_cant_be_read_again_is_passed_over(
     tmp_path: Path, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, where: str | None

@@ -3,7 +3,7 @@
 Real Hudi tables, which Spark has to write, are read in tests/spark_jobs; here DuckDB gets the same batches.
 """
 
-import contextlib
+import itertools
 import json
 import time
 from collections.abc import Iterator, Mapping
@@ -25,6 +25,8 @@ from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
 from settings.pipeline import CapturedTableSettings
 from tests.conftest import execute
+
+_numbers = itertools.count(1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,14 +83,14 @@ def entry(
     return Compared(entry=made, schema_file=schema_file, lake=lake, arrivals=arrivals)
 
 
-@contextlib.contextmanager
-def login(database: ConnectionParameters, right: str) -> Iterator[ConnectionParameters]:
-    """A role with one right alone, such as `SELECT ON t`."""
-    execute(database, f"CREATE ROLE half LOGIN PASSWORD 'h'; GRANT {right} TO half")
-    try:
-        yield {**database, "user": "half", "password": "h"}
-    finally:
-        execute(database, "DROP OWNED BY half; DROP ROLE half")
+def login(database: ConnectionParameters, right: str) -> ConnectionParameters:
+    """A role of its own with one right alone, such as `SELECT ON t`.
+
+    It stays until the session's server ends: to drop what it has could deadlock with an autovacuum's ANALYZE.
+    """
+    role = f"half_{next(_numbers)}"
+    execute(database, f"CREATE ROLE {role} LOGIN PASSWORD 'h'; GRANT {right} TO {role}")
+    return {**database, "user": role, "password": "h"}
 
 
 def differences(comparison: TableComparison) -> dict[str, set[tuple[Any, ...]]]:

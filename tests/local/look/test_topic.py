@@ -1,10 +1,9 @@
 """A topic is read from an offset to its present end, whatever the client returns in between."""
 
 from typing import Any
-from unittest.mock import MagicMock
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from local.look import topic
 from local.look.topic import RawEvent, Topic
@@ -35,10 +34,7 @@ class Log:
         if self.away:
             return self.away.pop()
         offset, self._next = self._next, self._next + 1
-        message = MagicMock()
-        message.error.return_value, message.offset.return_value = None, offset
-        message.key.return_value, message.value.return_value = b"{}", self._values[offset]
-        return message
+        return Message("shop.items", 0, offset, b"{}", self._values[offset])
 
     def close(self) -> None:
         self._next = None
@@ -57,19 +53,14 @@ def test_events_are_read_from_an_offset_to_the_end(monkeypatch: pytest.MonkeyPat
 
 def test_a_broker_that_comes_back_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     log, items = Log(b"{}"), Topic(connection={}, name="shop.items")
+    away = KafkaError.LEADER_NOT_AVAILABLE, KafkaError._TRANSPORT
     monkeypatch.setattr(topic, "Consumer", log)
-    log.away = [None, failing(KafkaError.LEADER_NOT_AVAILABLE), failing(KafkaError._TRANSPORT), None]
+    log.away = [None, *(Message(error=KafkaError(code)) for code in away), None]
     assert len(items.raw_events(0)) == 1
-    log.away = [failing(KafkaError.UNKNOWN_TOPIC_OR_PART)]
+    log.away = [Message(error=KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))]
     with pytest.raises(KafkaException):
         items.raw_events(0)
     monkeypatch.setattr(topic, "OUTAGE_S", 0)
     log.away = [None]
     with pytest.raises(TimeoutError, match=r"^shop\.items: no event within 0 s, though the topic goes on to 1$"):
         items.raw_events(0)
-
-
-def failing(code: int) -> Any:
-    message = MagicMock()
-    message.error.return_value = KafkaError(code)
-    return message

@@ -1,6 +1,5 @@
 """The sink's task, on one topic and on many."""
 
-import json
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -192,23 +191,34 @@ def test_a_stop_while_s3_is_away_gives_up_after_a_while_and_commits_nothing() ->
     assert world.landed() == lines(1)
 
 
-@pytest.mark.parametrize("while_reading", [False, True])
-def test_records_that_kafka_deletes_before_they_are_landed_are_noted(*, while_reading: bool) -> None:
-    world = World(events(3))
+@pytest.mark.parametrize(
+    ("read", "first_left", "while_reading"),
+    [
+        (3, 5, False),
+        (3, 5, True),
+        # They were read, and fill no object yet.
+        (2, 4, True),
+    ],
+)
+def test_records_that_kafka_deletes_before_they_are_read_are_noted_and_all_others_landed(
+    read: int, first_left: int, *, while_reading: bool
+) -> None:
+    world = World(events(read), flush_interval_seconds=30)
 
     def go_on(task: SinkTask) -> None:
-        if world.topic.high > 3:
+        if world.topic.high > read:
             task.stop()
         else:
-            world.topic.append(*events(5, start=3))
-            world.topic.delete_before(5)
+            world.topic.append(*events(5, start=read))
+            world.topic.delete_before(first_left)
             if not while_reading:
                 task.stop()
 
     world.run(when_idle=go_on)
     world.run()
-    assert world.gaps() == [(3, 5)]
-    assert {json.loads(line)["n"] for line in world.landed()} == {0, 1, 2, 5, 7}
+    assert world.gaps() == [(read, first_left)]
+    left = events(read) + events(read + 5 - first_left, start=first_left)
+    assert world.landed() == [event for event in left if event is not None]
 
 
 def test_offsets_left_out_by_the_log_are_noted() -> None:
@@ -322,20 +332,6 @@ def test_an_answer_of_kafka_says_whether_trying_again_helps(code: int, kind: typ
     consumer = object.__new__(GroupConsumer)
     consumer._admin, consumer._refusal, consumer._group = Mock(), None, "connect-orders-sink"
     assert type(consumer._translated(KafkaError(code))) is kind
-
-
-def test_what_was_read_before_kafka_deleted_it_is_landed() -> None:
-    world = World(events(2), flush_interval_seconds=30)
-
-    def go_on(task: SinkTask) -> None:
-        if world.topic.high > 2:
-            task.stop()
-        else:
-            world.topic.append(*events(3, start=2))
-            world.topic.delete_before(4)
-
-    world.run(when_idle=go_on)
-    assert (world.gaps(), world.landed()) == ([(2, 4)], [lines(5)[n] for n in (0, 1, 4)])
 
 
 def test_what_was_read_of_a_topic_that_is_gone_is_landed(monkeypatch: pytest.MonkeyPatch) -> None:
