@@ -9,6 +9,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from contract.column_types.catalogue import quoted
 from contract.events import LSN, READ, SOURCE_TIME_MS
 from contract.source import SHOWS_ALL_ROWS
 from spark_jobs.errors import Log
@@ -18,7 +19,7 @@ from spark_jobs.sources.batches import SMALL_BYTES
 from spark_jobs.sources.postgres.access import Database, Look
 from spark_jobs.sources.postgres.batch import RelationBatch
 from spark_jobs.sources.postgres.control import IDENTITIES, described, read_control
-from spark_jobs.sources.postgres.event_sql import literal, quoted
+from spark_jobs.sources.postgres.event_sql import literal
 from spark_jobs.sources.postgres.hashing import Hashing, hashing
 from spark_jobs.sources.postgres.relation import ALL, Relation
 from spark_jobs.sources.postgres.snapshot import Snapshot, snapshot_look

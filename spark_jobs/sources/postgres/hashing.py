@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from contract.column_types.catalogue import ColumnType, without_domains
+from contract.column_types.catalogue import ColumnType, quoted, without_domains
 from contract.column_types.hashes import SALT_KEY, hash_digits
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.jdbc_settings import FirstLoadSettings
 from spark_jobs.sources.postgres.access import ReadText, of_secret
-from spark_jobs.sources.postgres.event_sql import SourceColumn, quoted
+from spark_jobs.sources.postgres.event_sql import SourceColumn
 from spark_jobs.sources.postgres.relation import Relation
 
 _SETTING = "cdc_lake.salt"
