@@ -11,11 +11,11 @@ from unittest.mock import Mock
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from spark_jobs.errors import JobError, first_line
+from spark_jobs.errors import JobError
 from spark_jobs.options import command_line, keys, settings
 from spark_jobs.options.table_settings import SyncSettings
 from spark_jobs.runtime.metrics import CommitReport, Metrics
-from spark_jobs.runtime.retry import LINE_S, Backoff, retry_outages
+from spark_jobs.runtime.retry import LINE_S, Backoff
 from spark_jobs.runtime.session import PACE_SECONDS, Turns, large_turns
 from spark_jobs.table.glue import GlueSync
 from spark_jobs.table.kept_table import KeptTable, SharedParts
@@ -142,9 +142,22 @@ def test_a_success_ends_the_count_of_attempts() -> None:
     assert [line.partition(" failed")[0] for line in failures] == ["attempt 1"] * 3
 
 
-def test_it_gives_up_with_one_line() -> None:
-    with pytest.raises(JobError, match=r"^given up after 3 attempts: OSError: gone$"):
-        run(*[OSError("gone\nmore")] * 3, None, retries=2)
+@pytest.mark.parametrize(
+    ("outcomes", "options", "message"),
+    [
+        ([OSError("gone\nmore")] * 3, {"retries": 2}, "given up after 3 attempts: OSError: gone"),
+        # An outage, too, without continuous mode; with it, one in between doesn't count.
+        ([ConnectionRefusedError()] * 3, {"retries": 2, "continuous": False}, "3 attempts: ConnectionRefusedError"),
+        (
+            [ValueError("a"), ConnectionRefusedError(), TimeoutError(), ValueError("b")],
+            {"retries": 1},
+            "2 attempts: ValueError: b",
+        ),
+    ],
+)
+def test_it_gives_up_with_one_line(outcomes: list[Outcome], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(JobError, match=f"{message}$"):
+        run(*outcomes, None, **options)
 
 
 def test_what_fails_when_it_is_told_to_stop_is_no_failure() -> None:
@@ -165,16 +178,6 @@ def test_an_outage_is_waited_for_however_long_it_is() -> None:
     assert script.loads == 51
     assert len(log) < 5  # not a line for each attempt
     assert log[-1].startswith("works again, after 50 failed attempts in ")
-
-
-def test_without_continuous_an_outage_ends_the_job_when_the_attempts_are_used_up() -> None:
-    with pytest.raises(JobError, match=r"^given up after 3 attempts: ConnectionRefusedError: refused$"):
-        run(*[ConnectionRefusedError("refused")] * 3, None, continuous=False, retries=2)
-
-
-def test_an_outage_in_between_does_not_use_up_the_attempts_of_another_failure() -> None:
-    with pytest.raises(JobError, match=r"^given up after 2 attempts: ValueError: b$"):
-        run(ValueError("a"), ConnectionRefusedError(), TimeoutError(), ValueError("b"), None, retries=1)
 
 
 @pytest.mark.parametrize(
@@ -218,11 +221,6 @@ def test_a_pause_begins_at_a_part_of_the_poll_interval(longest: float, first: fl
     assert following_pause(0, longest) == first
 
 
-def test_errors_say_one_line() -> None:
-    assert first_line(ValueError("a\nb")) == "ValueError: a"
-    assert first_line(ValueError()) == "ValueError"
-
-
 def test_a_long_outage_is_said_at_times_and_its_end_too() -> None:
     stop, log, now = threading.Event(), list[str](), 0.0
     pauses: list[float] = []
@@ -245,26 +243,6 @@ def test_a_long_outage_is_said_at_times_and_its_end_too() -> None:
     assert log[-1].startswith("works again, after ")
     backoff.over()
     assert len(log) == 8
-
-
-def test_what_is_needed_at_the_start_is_waited_for_but_a_mistake_is_not() -> None:
-    stop, log = threading.Event(), list[str]()
-    backoff = Backoff(stop=stop, longest_seconds=0.001, log=log.append)
-    outcomes: list[Exception | str] = [ConnectionRefusedError("refused"), TimeoutError(), "read"]
-
-    def do() -> str:
-        outcome = outcomes.pop(0)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-    assert retry_outages(do, backoff) == "read"
-    for mistake in (JobError("no such file"), ValueError("unexpected")):
-        outcomes.append(mistake)
-        with pytest.raises(type(mistake)):
-            retry_outages(do, backoff)
-    stop.set()
-    assert retry_outages(do, backoff) is None
 
 
 def test_large_batches_come_in_their_order_and_small_ones_at_once() -> None:
