@@ -3,10 +3,9 @@
 import functools
 import itertools
 import threading
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, call
 
 import pytest
 from py4j.protocol import Py4JNetworkError
@@ -61,26 +60,6 @@ class Script(KeptTable):
         return outcome
 
 
-class Told(Metrics):
-    """Remembers the commits, and counts the failures."""
-
-    def __init__(self) -> None:
-        self.commits: list[CommitReport] = []
-        self.failures = 0
-
-    def committed(self, report: CommitReport) -> None:
-        self.commits.append(report)
-
-    def failed(self) -> None:
-        self.failures += 1
-
-    def idle(self) -> None:
-        return
-
-    def set_states(self, states: Mapping[str, float]) -> None:
-        assert states == {}
-
-
 ARGUMENTS = ["--target-base-path", "/lake/t", "--target-table", "lake.t", "--table-type", "COPY_ON_WRITE"]
 LEAST = {keys.RECORD_KEY: "id", keys.FILES_ROOT: "/landing/t", keys.SCHEMA_FILE: "t.avsc"}
 
@@ -91,8 +70,8 @@ def loop_of(script: Script, shared: SharedParts, poll_seconds: float = 0.01, **o
     return Loop(script, decided, shared, TableStatus("lake.t"))
 
 
-def run(*outcomes: Outcome, continuous: bool = True, retries: int = 3) -> tuple[Script, Told, list[str]]:
-    script, told, log = Script(threading.Event(), *outcomes), Told(), list[str]()
+def run(*outcomes: Outcome, continuous: bool = True, retries: int = 3) -> tuple[Script, Mock, list[str]]:
+    script, told, log = Script(threading.Event(), *outcomes), Mock(spec=Metrics), list[str]()
     shared = SharedParts(stop=script.stop, log=log.append, metrics=told)
     loop_of(script, shared, continuous=continuous, max_retry_count=retries, retry_interval_seconds=0).run()
     return script, told, log
@@ -100,7 +79,7 @@ def run(*outcomes: Outcome, continuous: bool = True, retries: int = 3) -> tuple[
 
 def test_without_continuous_it_ends_when_nothing_is_left() -> None:
     script, told, _ = run(REPORT, REPORT, None, REPORT, continuous=False)
-    assert told.commits == [REPORT, REPORT]
+    assert told.committed.mock_calls == [call(REPORT), call(REPORT)]
     assert script.outcomes == [REPORT]
 
 
@@ -114,7 +93,7 @@ def test_a_table_whose_first_rows_are_awaited_is_neither_running_nor_idle(capsys
             loop.status.loads("waits for the connector")
             return super().run_batch()
 
-    stop, told = threading.Event(), Told()
+    stop, told = threading.Event(), Mock(spec=Metrics)
     shared = SharedParts(stop=stop, log=lambda _: None, metrics=told)
     loop = loop_of(Waits(stop, None, None, REPORT), shared, continuous=True)
     loop.run()
@@ -124,20 +103,22 @@ def test_a_table_whose_first_rows_are_awaited_is_neither_running_nor_idle(capsys
         "loading progress=waits for the connector",
         "running",
     ]
+    told.idle.assert_not_called()
+    told.set_states.assert_called_once_with({})
 
 
 def test_failures_are_tried_again_from_the_tables_own_progress() -> None:
     script, told, log = run(OSError("refused"), OSError("refused"), REPORT, None)
     assert script.loads == 3
-    assert told.failures == 2
-    assert told.commits == [REPORT]
+    assert told.failed.call_count == 2
+    assert told.committed.mock_calls == [call(REPORT)]
     assert log[0] == "attempt 1 failed, again in 0 s: OSError: refused"
     assert log[-1].startswith("works again, after 2 failed attempts in ")
 
 
 def test_a_success_ends_the_count_of_attempts() -> None:
     _, told, log = run(OSError("a"), REPORT, OSError("b"), REPORT, OSError("c"), None, retries=1)
-    assert told.commits == [REPORT, REPORT]
+    assert told.committed.mock_calls == [call(REPORT), call(REPORT)]
     failures = [line for line in log if line.startswith("attempt")]
     assert [line.partition(" failed")[0] for line in failures] == ["attempt 1"] * 3
 
@@ -162,7 +143,7 @@ def test_it_gives_up_with_one_line(outcomes: list[Outcome], options: dict[str, A
 
 def test_what_fails_when_it_is_told_to_stop_is_no_failure() -> None:
     _, told, log = run(REPORT, OSError("cancelled"), retries=0)
-    assert told.commits == [REPORT]
+    assert told.committed.mock_calls == [call(REPORT)]
     assert log == []
 
 
@@ -174,7 +155,7 @@ def test_what_cannot_get_better_is_not_tried_again(error: Exception) -> None:
 
 def test_an_outage_is_waited_for_however_long_it_is() -> None:
     script, told, log = run(*[ConnectionRefusedError("refused")] * 50, REPORT, None, retries=0)
-    assert told.commits == [REPORT]
+    assert told.committed.mock_calls == [call(REPORT)]
     assert script.loads == 51
     assert len(log) < 5  # not a line for each attempt
     assert log[-1].startswith("works again, after 50 failed attempts in ")
