@@ -165,30 +165,20 @@ def test_the_next_look_comes_after_ten_times_what_the_database_took(
     assert database.looks == 2
 
 
-@dataclass
-class Batch:
-    """Stands in for the result of a look: the progress of its commit, up to the key `part` or complete."""
-
-    read_ms: int
-    part: str | None = None
-
-    @property
-    def complete(self) -> bool:
-        return self.part is None
-
-    @property
-    def checkpoint(self) -> str:
-        return Progress(table="public.address", after=self.part, read_ms=self.read_ms).to_text()
+def batch(read_ms: int, part: str | None = None) -> Any:
+    """What a look may find, with the progress of its commit: up to the key `part`, or complete."""
+    progress = Progress(table="public.address", after=part, read_ms=read_ms)
+    return SimpleNamespace(complete=part is None, checkpoint=progress.to_text())
 
 
-FIRST, PART, LAST = Batch(1), Batch(2, part="200"), Batch(3)
+FIRST, PART, LAST = batch(1), batch(2, "200"), batch(3)
 
 
 @pytest.mark.parametrize(
     "looks",
     [
         pytest.param([(0, None, None, 0), (7, None, None, 7_000)], id="it finds nothing"),
-        pytest.param([(3, None, FIRST, None), (4, FIRST, Batch(2), 3_000)], id="the lake has what it brought"),
+        pytest.param([(3, None, FIRST, None), (4, FIRST, batch(2), 3_000)], id="the lake has what it brought"),
         pytest.param([(0, None, FIRST, None), (1, None, FIRST, None)], id="its commit failed"),
         pytest.param([(0, None, FIRST, None), None, (1, FIRST, PART, None)], id="the look before is unknown"),
         # Rows of the first part may have changed since they were read.
@@ -196,10 +186,10 @@ FIRST, PART, LAST = Batch(1), Batch(2, part="200"), Batch(3)
     ],
 )
 def test_a_look_says_since_when_the_lake_has_all(
-    monkeypatch: pytest.MonkeyPatch, looks: list[tuple[float, Batch | None, Batch | None, int | None] | None]
+    monkeypatch: pytest.MonkeyPatch, looks: list[tuple[float, Any, Any, int | None] | None]
 ) -> None:
     """Each look's time, the lake's progress, what it finds, and since when the lake has all then; None is a reset."""
-    found: list[Batch | None] = []
+    found: list[Any] = []
     database: Any = Database(waits=0.0, works=1.0)
     monkeypatch.setattr(Jdbc, "_identified", lambda _self: "")
     monkeypatch.setattr(Jdbc, "_looked", lambda *_given, **_more: found[-1])
