@@ -273,7 +273,7 @@ class RelationBatch(Batch):
         """Read the results of queries together, through connections that see the look's snapshot."""
         reader = self.spark.read.format("jdbc").options(
             **self._reader_properties,
-            url=self.database.url,
+            url=self.database.server.url,
             driver=DRIVER,
             fetchsize=str(self.relation.settings.fetch_size),
             sessionInitStatement=self._reader_start,
