@@ -1,5 +1,6 @@
 """Reads all rows of a captured table from the database once, before its events (docs/decisions/0024)."""
 
+import contextlib
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -262,11 +263,8 @@ class FirstLoad:
         return [_Holder(*one) for one in json.loads(self._asked(_HOLDERS.format(**self._names)) or "[]")]
 
     def _asked(self, query: str) -> str | None:
-        look = self._database.look()
-        try:
+        with contextlib.closing(self._database.look()) as look:
             return look.text(query)
-        finally:
-            look.close()
 
 
 def _shown(relations: Iterable[str]) -> str:

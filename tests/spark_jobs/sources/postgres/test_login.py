@@ -1,5 +1,6 @@
 """Connections: TLS in full by default, a server really verified, secrets' places; the shape of the control query."""
 
+import contextlib
 import dataclasses
 import json
 from collections.abc import Callable, Iterator
@@ -154,11 +155,8 @@ def test_secrets_are_in_no_text_of_the_settings() -> None:
 
 def asked(spark: SparkSession, port: int, parameters: ConnectionParameters, **changes: Any) -> str | None:
     there = dataclasses.replace(server_of(parameters | {"port": port, "host": "localhost"}), **changes)
-    look = Database(spark, there, log=lambda _line: None).look()
-    try:
+    with contextlib.closing(Database(spark, there, log=lambda _line: None).look()) as look:
         return look.text("SELECT 'there'")
-    finally:
-        look.close()
 
 
 @pytest.mark.integration
