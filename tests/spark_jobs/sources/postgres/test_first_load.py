@@ -498,27 +498,25 @@ def test_columns_are_hashed_as_the_connector_does_and_the_salt_is_shown_nowhere(
         assert SALT[-7:] not in shown + repr(batch)
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"hashed": ("large",)}, f"say {keys.FIRST_LOAD_SALT_FILE} or {keys.FIRST_LOAD_SALT_SECRET}"),
-        ({"hashed": ("large",), "salt_secret": "erp"}, "the salt must be 16 ASCII characters or more, .*: erp"),
-        ({"hashed": ("large",), "salt_file": "short"}, ": short"),
-        ({"hashed": ("large",), "salt_file": "two words"}, ": two words"),
-        ({"hashed": ("v",), "salt_file": "salt"}, r"public\.w has no text v"),
-        ({"hashed": ("gone",), "salt_file": "salt"}, r"public\.w has no text gone"),
-    ],
+UNHASHED: Sequence[tuple[dict[str, Any], str]] = (
+    ({"hashed": ("large",)}, f"say {keys.FIRST_LOAD_SALT_FILE} or {keys.FIRST_LOAD_SALT_SECRET}"),
+    ({"hashed": ("large",), "salt_secret": "erp"}, "the salt must be 16 ASCII characters or more, .*: erp"),
+    ({"hashed": ("large",), "salt_file": "short"}, ": short"),
+    ({"hashed": ("large",), "salt_file": "two words"}, ": two words"),
+    ({"hashed": ("v",), "salt_file": "salt"}, r"public\.w has no text v"),
+    ({"hashed": ("gone",), "salt_file": "salt"}, r"public\.w has no text gone"),
 )
-def test_what_cannot_be_hashed_is_refused_in_one_line(
-    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], said: str
-) -> None:
+
+
+def test_what_cannot_be_hashed_is_refused_in_one_line(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hashing, "of_secret", {"erp": {"another": SALT}}.__getitem__)
     texts = {"salt": SALT, "short": "0123456789", "two words": "0123456789 abcdef"}
     settings, relation = loaded.settings().first_load, Mock(settings=Mock(), columns=COLUMNS)
     relation.settings.name = "public.w"
     assert settings is not None
-    with pytest.raises(SettingsError, match=said):
-        hashing.hashing(replace(settings, **given), texts.__getitem__).hashed(relation)
+    for given, said in UNHASHED:
+        with pytest.raises(SettingsError, match=said):
+            hashing.hashing(replace(settings, **given), texts.__getitem__).hashed(relation)
 
 
 # Column, type, Avro type, the values in SQL, and the fifth as it is sent.
