@@ -14,6 +14,7 @@ from spark_jobs.options import keys, submit
 from tests.conftest import ask, execute
 from tests.spark_jobs.events import CONF, avro
 from tests.spark_jobs.programs import Job, JobRun
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 
@@ -142,7 +143,7 @@ def change(tables: QueriedTables, number: int) -> None:
 
 
 @pytest.mark.long
-def test_many_tables_share_two_connections(tables: QueriedTables) -> None:
+def test_many_tables_share_two_connections_and_a_stop_file(tables: QueriedTables) -> None:
     names = [f"t{number}" for number in range(6)]
     tables.create(*names)
     job = tables.run.start_all([tables.table(name) for name in names], queried=True)
@@ -152,8 +153,11 @@ def test_many_tables_share_two_connections(tables: QueriedTables) -> None:
     job.wait_for(lambda: all(map(tables.is_equal, names)), "equal tables")
     held = ask(tables.parameters, "SELECT count(*) FROM pg_stat_activity WHERE usename = 'hushed'")
     assert 1 <= held <= 2
-    assert job.terminate(signal.SIGTERM) == 0
+    stop = tables.run.folder / "stop"
+    stop.touch()
+    assert job.process.wait(PATIENCE_S) == 0
     assert "its tables share 2 connections at most" in job.text()
+    assert f"stopped by {stop}" in job.text()
 
 
 @pytest.mark.long
