@@ -1,4 +1,4 @@
-"""Queried tables through spark-submit: kill -9 around the commit, many tables, and a database outage."""
+"""Queried tables through spark-submit: kill -9 in a commit, many tables, and a database outage."""
 
 import signal
 from dataclasses import dataclass

@@ -339,22 +339,6 @@ def test_a_table_with_a_column_left_out_is_read_by_the_role_that_a_deployment_ma
     assert (report.upserts, report.deletes) == (1, 1)
 
 
-@pytest.mark.long
-def test_a_large_batch_is_read_side_by_side_in_one_snapshot(queried: Queried) -> None:
-    queried.execute(
-        "INSERT INTO address SELECT i, repeat('x', i % 50), NULL, now() FROM generate_series(1000, 26000) AS i"
-    )
-    queried.arguments = ("--source-limit", "25000")
-    assert [report.upserts for report in queried.run()] == [25000, 604]
-    queried.arguments = ()
-    [report] = queried.equal_after(
-        "UPDATE address SET address = 'new' WHERE address_id % 2 = 0",
-        "DELETE FROM address WHERE address_id % 100 = 1",
-        "INSERT INTO address SELECT i, 'new' FROM generate_series(30000, 40000) AS i",
-    )
-    assert (report.upserts, report.deletes) == (12501 + 301 + 10001, 257)
-
-
 def test_an_insert_is_an_upsert_where_rows_have_changed(queried: Queried) -> None:
     queried.arguments = ("--op", "BULK_INSERT")
     queried.equal_after()
