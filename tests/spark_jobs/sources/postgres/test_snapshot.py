@@ -43,7 +43,7 @@ def test_which_changes_a_snapshot_contains(spark: SparkSession, cycle: int) -> N
     given = [(name, *change[:2]) for name, change in CHANGES.items()]
     frame = spark.createDataFrame(given, "name string, transaction long, position long").coalesce(1)
     contained = read_snapshot(snapshot.to_text()).contains(F.col("transaction"), F.col("position"))
-    found = dict(map(tuple, frame.select("name", contained).collect()))
+    found = {row[0]: row[1] for row in frame.select("name", contained).collect()}
     assert found == {name: is_there for name, (_, _, is_there) in CHANGES.items()}
 
 
