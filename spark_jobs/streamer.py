@@ -22,7 +22,7 @@ from spark_jobs.runtime import archive, session
 from spark_jobs.runtime.application import stop_on_signals, watched
 from spark_jobs.runtime.hadoop import read_text
 from spark_jobs.runtime.metrics import metrics_for, publishing
-from spark_jobs.runtime.retry import Backoff, retry_outages
+from spark_jobs.runtime.retry import Backoff, is_outage
 from spark_jobs.table.kept_table import SharedParts
 
 T = TypeVar("T")
@@ -50,9 +50,20 @@ def program(run: Callable[[Sequence[str]], int]) -> Callable[[Sequence[str]], in
 
 def when_readable(read: Callable[[], T], given: Options, stop: threading.Event) -> T | None:
     """Return the result of `read`; in continuous mode wait out outages; None when told to stop."""
-    if not given.continuous:
-        return read()
-    return retry_outages(read, Backoff(stop=stop, longest_seconds=given.retry_interval_seconds, log=log))
+    backoff = Backoff(stop=stop, longest_seconds=given.retry_interval_seconds, log=log)
+    while not stop.is_set():
+        try:
+            found = read()
+        except (JobError, Py4JNetworkError):
+            raise
+        except Exception as error:
+            if not (given.continuous and is_outage(error)):
+                raise
+            backoff.wait(error)
+        else:
+            backoff.over()
+            return found
+    return None
 
 
 @program

@@ -58,7 +58,7 @@ def spark_submit(
     log_settings = configuration / "log4j2.properties"
     write_properties(log_settings, _LOG4J | {"appender.file.fileName": str(log_file.absolute())})
     flags = [*java_options, f"-Dlog4j2.configurationFile={log_settings.absolute()}"]
-    settings = _settings(work_folder, flags, driver_memory)
+    settings = job_settings(work_folder, flags, driver_memory)
     if program == MULTI_TABLE_JOB:
         settings |= _MANY_TABLES
     if s3_endpoint:
@@ -82,7 +82,8 @@ def spark_flags() -> list[str]:
     return [*jvm_flags(), *JOL_FLAGS, f"-Dorg.xml.sax.driver={_XML_READER}"]
 
 
-def _settings(work_folder: Path, flags: Sequence[str], driver_memory: str) -> dict[str, str]:
+def job_settings(work_folder: Path, flags: Sequence[str], driver_memory: str) -> dict[str, str]:
+    """Return Spark's settings for a job that writes Hudi tables on two cores."""
     scratch = work_folder.absolute() / "scratch"
     options = [*spark_flags(), *flags, f"-Dderby.system.home={scratch}"]
     return {

@@ -4,11 +4,9 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
-from py4j.protocol import Py4JNetworkError
-
-from spark_jobs.errors import JobError, Log, user_message
+from spark_jobs.errors import Log, user_message
 
 # Exception classes in the JVM and in boto3, and their base classes, for a service or a network that is gone, slow or
 # overloaded. Not IOException or OSError as such: a broken file is one, too.
@@ -115,7 +113,6 @@ def _class_names(cause: Any) -> Iterator[str]:
         kind = kind.getSuperclass()
 
 
-T = TypeVar("T")
 _FIRST_PAUSE_S = 1.0
 # Between two log lines while an outage lasts.
 LINE_S = 600.0
@@ -150,20 +147,3 @@ class Backoff:
         if self.attempts:
             self.log(f"works again, after {self.attempts} failed attempts in {self.clock() - self._began:.0f} s")
         self.attempts = 0
-
-
-def retry_outages(do: Callable[[], T], backoff: Backoff) -> T | None:
-    """Run an action, retrying through outages until it succeeds; None when told to stop meanwhile."""
-    while not backoff.stop.is_set():
-        try:
-            done = do()
-        except (JobError, Py4JNetworkError):
-            raise
-        except Exception as error:
-            if not is_outage(error):
-                raise
-            backoff.wait(error)
-        else:
-            backoff.over()
-            return done
-    return None

@@ -10,7 +10,7 @@ from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
 
 from local.services.postgres import ConnectionParameters, Postgres
-from local.services.spark import job_class_path, spark_flags
+from local.services.spark import job_settings
 from local.setup.java import java_home
 from spark_jobs.decoding import batch_decoder, schema
 from spark_jobs.decoding.decode import Decoder
@@ -71,24 +71,11 @@ class SharedDecoders:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory, glue_endpoint: str) -> Iterator[SparkSession]:
     """A session on two cores, set up like the job's own."""
-    scratch = tmp_path_factory.mktemp("spark")
     # Room for a batch's garbage: with Java's initial heap it collects every other batch.
     heap = ["-Xms1g", "-Xmn512m"]
     # The last zone counts, as of a job that is started without our flags; its commits are in UTC even so.
     ahead = "-Duser.timezone=Asia/Tokyo"
-    flags = " ".join([*spark_flags(), *class_archive.flags(), *heap, ahead, f"-Dderby.system.home={scratch}"])
-    submit = {
-        "spark.driver.extraClassPath": job_class_path(),
-        "spark.driver.extraJavaOptions": flags,
-        "spark.driver.memory": "1g",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.local.dir": str(scratch),
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.ui.enabled": "false",
-        "spark.sql.ui.explainMode": "simple",
-        "spark.ui.showConsoleProgress": "false",
-    }
+    submit = job_settings(tmp_path_factory.mktemp("spark"), [*class_archive.flags(), *heap, ahead], "1g")
     quoted = " ".join(f'--conf "{key}={value}"' for key, value in submit.items())
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA_HOME", str(java_home()))

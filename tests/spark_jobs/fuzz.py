@@ -2,9 +2,11 @@
 
 import contextlib
 import itertools
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -54,13 +56,15 @@ def interrupted(spark: SparkSession, after_s: float) -> Iterator[None]:
 
 def try_histories(
     histories: st.SearchStrategy[T],
-    run: Callable[[T], None],
+    run: Callable[[T, Path], None],
     title: str,
     capsys: pytest.CaptureFixture[str],
     *,
     count: int = 1,
 ) -> None:
-    """Run a history for each seed, `count` or more; each must succeed. Prints how many did, if there were many.
+    """Run a history for each seed, `count` or more, in a folder of its own; each must succeed.
+
+    Prints how many did, if there were many.
 
     `./lake dev test fuzz` prints a failing one as small as Hypothesis can make it.
     """
@@ -72,7 +76,7 @@ def try_histories(
             print(f"\n{title}: {count} histories ended as they should")
 
 
-def _try_history(histories: st.SearchStrategy[T], run: Callable[[T], None], number: float) -> None:
+def _try_history(histories: st.SearchStrategy[T], run: Callable[[T, Path], None], number: float) -> None:
     examples = itertools.count()
 
     @seed(number)
@@ -87,6 +91,7 @@ def _try_history(histories: st.SearchStrategy[T], run: Callable[[T], None], numb
     def ends_as_it_should(history: T) -> None:
         # Hypothesis draws the simplest one first.
         if next(examples):
-            run(history)
+            with tempfile.TemporaryDirectory() as folder:
+                run(history, Path(folder))
 
     ends_as_it_should()

@@ -1,6 +1,5 @@
 """Random histories end as `model` requires, and all readers of a table see the same rows."""
 
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -26,8 +25,7 @@ pytestmark = pytest.mark.integration
 def test_any_history_ends_as_the_model_says(
     spark: SparkSession, table_type: str, extra: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def ran(history: History) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            run(spark, history, table_type, extra, Path(folder))
+    def ran(history: History, folder: Path) -> None:
+        run(spark, history, table_type, extra, folder)
 
     try_histories(histories(), ran, f"changes {table_type}", capsys)

@@ -142,35 +142,20 @@ def test_objects_on_s3_are_listed_alike_by_both_listers(
         assert lake.lsns() == {1: 1}
 
 
-def test_a_topic_read_from_its_end_on_loses_nothing_that_comes_after() -> None:
-    log: list[str] = []
-    source = JsonKafka(cast(Any, None), _latest(), log=log.append, ends={})
-    ends = iter([{0: 5}, {0: 5}, {0: 7, 1: 2}])
-    source._bounds = lambda: ({0: 0, 1: 0}, next(ends))  # type: ignore[method-assign]
-    assert [source.next_batch(None), source.next_batch(None)] == [None, None]
-    source.reset()
-    batch = source.next_batch(None)
-    assert batch is not None
-    assert (batch.start, batch.stop) == ({0: 5, 1: 0}, {0: 7, 1: 2})
-    [line] = log
-    assert line.startswith(
-        "topic t: the table has no progress, so reading starts at the topic's end; auto.offset.reset"
-    )
-
-
-@pytest.mark.parametrize(("first", "start"), [({0: 5}, 5), ({}, 0), ({0: 9}, 0)])
-def test_a_topics_first_end_outlives_an_attempt(first: dict[int, int], start: int) -> None:
-    ends: Any = {}
-    for end in (first, {0: 7}):
-        source = JsonKafka(cast(Any, None), _latest(), log=lambda _line: None, ends=ends)
-        source._bounds = Mock(return_value=({0: 0}, end))  # type: ignore[method-assign]
-        batch = source.next_batch(None)
-    assert batch is not None
-    assert (batch.start, batch.stop) == ({0: start}, {0: 7})
-
-
-def _latest() -> KafkaSettings:
-    return KafkaSettings(
+@pytest.mark.parametrize(
+    ("ends", "start", "line"),
+    [
+        # A later attempt, and a partition that came since then.
+        ([{0: 5}, {0: 5}, {0: 7, 1: 2}], {0: 5, 1: 0}, "so reading starts at the topic's end; auto.offset.reset"),
+        # A topic that wasn't there then, and one that was made again.
+        ([{}, {0: 7}], {0: 0}, "no such topic on x:1 yet"),
+        ([{0: 9}, {0: 7}], {0: 0}, "so reading starts at the topic's end"),
+    ],
+)
+def test_a_topic_read_from_its_first_end_on_loses_nothing_that_comes_after(
+    ends: list[dict[int, int]], start: dict[int, int], line: str
+) -> None:
+    settings = KafkaSettings(
         line_bytes=20_000_000,
         topic="t",
         consumer={"bootstrap.servers": "x:1"},
@@ -179,6 +164,17 @@ def _latest() -> KafkaSettings:
         fail_on_loss=False,
         must_exist=False,
     )
+    first_seen, log = dict[tuple[str, str], dict[int, int]](), list[str]()
+    batches = []
+    for end in ends:
+        source = JsonKafka(cast(Any, None), settings, log=log.append, ends=first_seen)
+        source._bounds = Mock(return_value=(dict.fromkeys(end, 0), end))  # type: ignore[method-assign]
+        batches.append(source.next_batch(None))
+    assert not any(batches[:-1])
+    assert batches[-1] is not None
+    assert (batches[-1].start, batches[-1].stop) == (start, ends[-1])
+    assert len(log) == 1
+    assert line in log[0]
 
 
 def test_offsets_have_hoodie_streamers_form() -> None:

@@ -3,19 +3,18 @@
 import functools
 import itertools
 import threading
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, call
 
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from spark_jobs.errors import JobError, first_line
+from spark_jobs.errors import JobError
 from spark_jobs.options import command_line, keys, settings
 from spark_jobs.options.table_settings import SyncSettings
 from spark_jobs.runtime.metrics import CommitReport, Metrics
-from spark_jobs.runtime.retry import LINE_S, Backoff, retry_outages
+from spark_jobs.runtime.retry import LINE_S, Backoff
 from spark_jobs.runtime.session import PACE_SECONDS, Turns, large_turns
 from spark_jobs.table.glue import GlueSync
 from spark_jobs.table.kept_table import KeptTable, SharedParts
@@ -61,26 +60,6 @@ class Script(KeptTable):
         return outcome
 
 
-class Told(Metrics):
-    """Remembers the commits, and counts the failures."""
-
-    def __init__(self) -> None:
-        self.commits: list[CommitReport] = []
-        self.failures = 0
-
-    def committed(self, report: CommitReport) -> None:
-        self.commits.append(report)
-
-    def failed(self) -> None:
-        self.failures += 1
-
-    def idle(self) -> None:
-        return
-
-    def set_states(self, states: Mapping[str, float]) -> None:
-        assert states == {}
-
-
 ARGUMENTS = ["--target-base-path", "/lake/t", "--target-table", "lake.t", "--table-type", "COPY_ON_WRITE"]
 LEAST = {keys.RECORD_KEY: "id", keys.FILES_ROOT: "/landing/t", keys.SCHEMA_FILE: "t.avsc"}
 
@@ -91,8 +70,8 @@ def loop_of(script: Script, shared: SharedParts, poll_seconds: float = 0.01, **o
     return Loop(script, decided, shared, TableStatus("lake.t"))
 
 
-def run(*outcomes: Outcome, continuous: bool = True, retries: int = 3) -> tuple[Script, Told, list[str]]:
-    script, told, log = Script(threading.Event(), *outcomes), Told(), list[str]()
+def run(*outcomes: Outcome, continuous: bool = True, retries: int = 3) -> tuple[Script, Mock, list[str]]:
+    script, told, log = Script(threading.Event(), *outcomes), Mock(spec=Metrics), list[str]()
     shared = SharedParts(stop=script.stop, log=log.append, metrics=told)
     loop_of(script, shared, continuous=continuous, max_retry_count=retries, retry_interval_seconds=0).run()
     return script, told, log
@@ -100,7 +79,7 @@ def run(*outcomes: Outcome, continuous: bool = True, retries: int = 3) -> tuple[
 
 def test_without_continuous_it_ends_when_nothing_is_left() -> None:
     script, told, _ = run(REPORT, REPORT, None, REPORT, continuous=False)
-    assert told.commits == [REPORT, REPORT]
+    assert told.committed.mock_calls == [call(REPORT), call(REPORT)]
     assert script.outcomes == [REPORT]
 
 
@@ -114,7 +93,7 @@ def test_a_table_whose_first_rows_are_awaited_is_neither_running_nor_idle(capsys
             loop.status.loads("waits for the connector")
             return super().run_batch()
 
-    stop, told = threading.Event(), Told()
+    stop, told = threading.Event(), Mock(spec=Metrics)
     shared = SharedParts(stop=stop, log=lambda _: None, metrics=told)
     loop = loop_of(Waits(stop, None, None, REPORT), shared, continuous=True)
     loop.run()
@@ -124,32 +103,47 @@ def test_a_table_whose_first_rows_are_awaited_is_neither_running_nor_idle(capsys
         "loading progress=waits for the connector",
         "running",
     ]
+    told.idle.assert_not_called()
+    told.set_states.assert_called_once_with({})
 
 
 def test_failures_are_tried_again_from_the_tables_own_progress() -> None:
     script, told, log = run(OSError("refused"), OSError("refused"), REPORT, None)
     assert script.loads == 3
-    assert told.failures == 2
-    assert told.commits == [REPORT]
+    assert told.failed.call_count == 2
+    assert told.committed.mock_calls == [call(REPORT)]
     assert log[0] == "attempt 1 failed, again in 0 s: OSError: refused"
     assert log[-1].startswith("works again, after 2 failed attempts in ")
 
 
 def test_a_success_ends_the_count_of_attempts() -> None:
     _, told, log = run(OSError("a"), REPORT, OSError("b"), REPORT, OSError("c"), None, retries=1)
-    assert told.commits == [REPORT, REPORT]
+    assert told.committed.mock_calls == [call(REPORT), call(REPORT)]
     failures = [line for line in log if line.startswith("attempt")]
     assert [line.partition(" failed")[0] for line in failures] == ["attempt 1"] * 3
 
 
-def test_it_gives_up_with_one_line() -> None:
-    with pytest.raises(JobError, match=r"^given up after 3 attempts: OSError: gone$"):
-        run(*[OSError("gone\nmore")] * 3, None, retries=2)
+@pytest.mark.parametrize(
+    ("outcomes", "options", "message"),
+    [
+        ([OSError("gone\nmore")] * 3, {"retries": 2}, "given up after 3 attempts: OSError: gone"),
+        # An outage, too, without continuous mode; with it, one in between doesn't count.
+        ([ConnectionRefusedError()] * 3, {"retries": 2, "continuous": False}, "3 attempts: ConnectionRefusedError"),
+        (
+            [ValueError("a"), ConnectionRefusedError(), TimeoutError(), ValueError("b")],
+            {"retries": 1},
+            "2 attempts: ValueError: b",
+        ),
+    ],
+)
+def test_it_gives_up_with_one_line(outcomes: list[Outcome], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(JobError, match=f"{message}$"):
+        run(*outcomes, None, **options)
 
 
 def test_what_fails_when_it_is_told_to_stop_is_no_failure() -> None:
     _, told, log = run(REPORT, OSError("cancelled"), retries=0)
-    assert told.commits == [REPORT]
+    assert told.committed.mock_calls == [call(REPORT)]
     assert log == []
 
 
@@ -161,20 +155,10 @@ def test_what_cannot_get_better_is_not_tried_again(error: Exception) -> None:
 
 def test_an_outage_is_waited_for_however_long_it_is() -> None:
     script, told, log = run(*[ConnectionRefusedError("refused")] * 50, REPORT, None, retries=0)
-    assert told.commits == [REPORT]
+    assert told.committed.mock_calls == [call(REPORT)]
     assert script.loads == 51
     assert len(log) < 5  # not a line for each attempt
     assert log[-1].startswith("works again, after 50 failed attempts in ")
-
-
-def test_without_continuous_an_outage_ends_the_job_when_the_attempts_are_used_up() -> None:
-    with pytest.raises(JobError, match=r"^given up after 3 attempts: ConnectionRefusedError: refused$"):
-        run(*[ConnectionRefusedError("refused")] * 3, None, continuous=False, retries=2)
-
-
-def test_an_outage_in_between_does_not_use_up_the_attempts_of_another_failure() -> None:
-    with pytest.raises(JobError, match=r"^given up after 2 attempts: ValueError: b$"):
-        run(ValueError("a"), ConnectionRefusedError(), TimeoutError(), ValueError("b"), None, retries=1)
 
 
 @pytest.mark.parametrize(
@@ -218,11 +202,6 @@ def test_a_pause_begins_at_a_part_of_the_poll_interval(longest: float, first: fl
     assert following_pause(0, longest) == first
 
 
-def test_errors_say_one_line() -> None:
-    assert first_line(ValueError("a\nb")) == "ValueError: a"
-    assert first_line(ValueError()) == "ValueError"
-
-
 def test_a_long_outage_is_said_at_times_and_its_end_too() -> None:
     stop, log, now = threading.Event(), list[str](), 0.0
     pauses: list[float] = []
@@ -245,26 +224,6 @@ def test_a_long_outage_is_said_at_times_and_its_end_too() -> None:
     assert log[-1].startswith("works again, after ")
     backoff.over()
     assert len(log) == 8
-
-
-def test_what_is_needed_at_the_start_is_waited_for_but_a_mistake_is_not() -> None:
-    stop, log = threading.Event(), list[str]()
-    backoff = Backoff(stop=stop, longest_seconds=0.001, log=log.append)
-    outcomes: list[Exception | str] = [ConnectionRefusedError("refused"), TimeoutError(), "read"]
-
-    def do() -> str:
-        outcome = outcomes.pop(0)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-    assert retry_outages(do, backoff) == "read"
-    for mistake in (JobError("no such file"), ValueError("unexpected")):
-        outcomes.append(mistake)
-        with pytest.raises(type(mistake)):
-            retry_outages(do, backoff)
-    stop.set()
-    assert retry_outages(do, backoff) is None
 
 
 def test_large_batches_come_in_their_order_and_small_ones_at_once() -> None:

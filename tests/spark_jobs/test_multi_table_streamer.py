@@ -18,8 +18,6 @@ from tests.spark_jobs.events import CONF, SCHEMA, event
 from tests.spark_jobs.programs import JobRun
 from tests.waiting import PATIENCE_S
 
-TABLES = ("first", "second", "third")
-
 
 @pytest.mark.long
 @pytest.mark.integration
@@ -32,15 +30,6 @@ def test_without_continuous_all_is_read_and_a_failed_table_is_told(job_run: JobR
     assert job.process.wait(PATIENCE_S) == 1
     assert "error: 1 of 3 tables failed: datalake.second\n" in job.text()
     assert "datalake.second: error: 3 of 3 events don't fit, such as" in job.text()
-
-
-@pytest.mark.long
-@pytest.mark.integration
-def test_a_stop_file_ends_all_tables(job_run: JobRun) -> None:
-    (job_run.folder / "stop").touch()
-    job = job_run.start_all([job_run.table(name) for name in TABLES])
-    assert job.process.wait(PATIENCE_S) == 0
-    assert f"stopped by {job_run.folder / 'stop'}" in job.text()
 
 
 def made(job_run: JobRun, name: str, ordering_field: str, configuration: dict[str, str]) -> submit.TableJob:

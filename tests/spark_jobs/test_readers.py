@@ -1,6 +1,5 @@
 """Spark, hudi-rs, DuckDB and Trino see the same rows of the tables that random histories leave."""
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +45,8 @@ def test_all_readers_agree_after_any_history(
         glue_client(empty_glue).delete_database(Name="datalake")
         return rows
 
-    def ran(history: History) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            run(spark, history, table_type, extra, Path(folder), [by_trino])
+    def ran(history: History, folder: Path) -> None:
+        run(spark, history, table_type, extra, folder, [by_trino])
 
     with running(tmp_path, trino):
         try_histories(histories(), ran, f"readers {table_type}", capsys, count=50)

@@ -4,7 +4,6 @@ A small database is simulated: the table must equal it, however often files of i
 """
 
 import itertools
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -216,8 +215,7 @@ def test_a_late_event_that_a_placeholder_has_passed_is_told(lake: Lake) -> None:
 def test_any_delivery_ends_as_the_database(
     spark: SparkSession, table_type: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def run(history: History) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            _run(spark, history, table_type, Path(folder))
+    def run(history: History, folder: Path) -> None:
+        _run(spark, history, table_type, folder)
 
     try_histories(histories(), run, f"deliveries {table_type}", capsys)

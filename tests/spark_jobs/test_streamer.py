@@ -12,17 +12,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import boto3
 import pytest
 
-from local.comparison.lake import differs_in_spark
-from local.look.lake import Lake as TableReader
 from spark_jobs import streamer, table_job
-from spark_jobs.errors import UndescribedError
+from spark_jobs.errors import JobError, UndescribedError
 from spark_jobs.options import keys
 from spark_jobs.runtime.retry import Backoff
-from tests.cases import long
 from tests.spark_jobs.events import AWS, SCHEMA, TOPIC, Event, as_lines, event, glue_table
 from tests.spark_jobs.model import PLACEHOLDER
 from tests.spark_jobs.options.test_options import DELTASTREAMER_LINE
@@ -60,42 +58,26 @@ def test_deltastreamers_command_line_and_properties(job_run: JobRun) -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize(
-    ("table_type", "each_stage"), [("COPY_ON_WRITE", False), long("COPY_ON_WRITE", True), long("MERGE_ON_READ", True)]
-)
-def test_kills_at_every_stage_and_a_stop_file(
-    job_run: JobRun, monkeypatch: pytest.MonkeyPatch, table_type: str, *, each_stage: bool
-) -> None:
+def test_a_kill_in_a_commit_and_a_stop_file(job_run: JobRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At any other moment: test_kills.py."""
     monkeypatch.setitem(os.environ, "AWS_ENDPOINT_URL_CLOUDWATCH", job_run.glue_endpoint)
     stop = job_run.folder / "stop" / "dev-cdc-lake-cdc_events"
     own = {keys.STOP_FILE: str(stop), keys.METRICS_NAMESPACE: job_run.folder.name}
-    table = job_run.table(table_type=table_type, configuration=own)
-    completed = "commit" if table_type == "COPY_ON_WRITE" else "deltacommit"
+    table = job_run.table(configuration=own)
     job_run.land(*(event(number, 100 + number, "c") for number in range(1, 50)))
-    changes: list[Event | str] = ["{broken", event(2, 201, "d")]
-    if not each_stage:
-        job_run.land(*changes)
+    job_run.land("{broken", event(2, 201, "d"))
 
     # The quarantine is written before the commit: after a kill between the two, both must exist once in the end.
     job = job_run.start(table)
     job.wait_for(lambda: job_run.instants("inflight"), "commit in flight")
     job.kill()
 
-    if each_stage:
-        job = job_run.start(table)
-        job.wait_for(lambda: job_run.instants(completed), "commit")
-        job.kill()  # before any sync, and perhaps before the whole commit is on the disk
-        job_run.land(*changes)
-        job = job_run.start(table)
-        job.wait_for(job_run.quarantine_files, "quarantined line")
-        job.kill()
-
     job_run.land(event(1, 200))
     job = job_run.start(table)
     job.wait_for(job.commits, "commit")
     [commit] = job.commits()
     # A commit that wasn't whole on the disk never happened, and its events came again.
-    assert (commit["events"], commit["quarantined"]) in (("1", "0"), ("3", "1"), ("52", "1"))
+    assert (commit["events"], commit["quarantined"]) in (("1", "0"), ("52", "1"))
     assert commit["missing_offsets"] == "0"
     [path] = job_run.quarantine_files()
     assert [json.loads(line)["text"] for line in path.read_text().splitlines()] == ["{broken"]
@@ -112,8 +94,6 @@ def test_kills_at_every_stage_and_a_stop_file(
     assert published_events(job_run) == sum(int(commit["events"]) for commit in job.commits())
     expected = {number: 100 + number for number in (3, 4, *range(6, 50))} | {1: 200, 3: 300, 4: 310}
     assert job_run.lsns() == expected
-    if table_type == "MERGE_ON_READ":
-        assert differs_in_spark(TableReader(base_uri=str(job_run.path()))) is None
     assert glue_table(job_run.glue_endpoint)["Name"] == "cdc_events"
     assert "Traceback" not in job.text()
 
@@ -142,19 +122,25 @@ def test_a_users_mistake_is_one_line(capsys: pytest.CaptureFixture[str]) -> None
     assert printed.err == "error: --continous: unknown option; did you mean --continuous?\n"
 
 
-def test_what_a_job_reads_at_its_start_is_waited_for_only_in_continuous_mode(monkeypatch: pytest.MonkeyPatch) -> None:
-    once = decide()[0].options
+@pytest.mark.parametrize(
+    ("continuous", "outcomes", "raised"),
+    [
+        (True, [ConnectionRefusedError(), TimeoutError(), "settings"], None),
+        (False, [ConnectionRefusedError(), "settings"], ConnectionRefusedError),
+        (True, [JobError("no such file"), "settings"], JobError),
+        (True, [ValueError("unexpected"), "settings"], ValueError),
+    ],
+)
+def test_outages_alone_are_waited_for_at_the_start_and_only_in_continuous_mode(
+    monkeypatch: pytest.MonkeyPatch, continuous: bool, outcomes: list[Any], raised: type[Exception] | None
+) -> None:
+    given, stop = replace(decide()[0].options, continuous=continuous), threading.Event()
     monkeypatch.setattr(Backoff, "wait", lambda *_: None)
-
-    def read() -> str:
-        if outages:
-            raise ConnectionRefusedError(outages.pop())
-        return "settings"
-
-    for given, found in ((replace(once, continuous=True), "settings"), (once, None)):
-        outages = ["refused"] * 3
-        with contextlib.nullcontext() if found else pytest.raises(ConnectionRefusedError):
-            assert streamer.when_readable(read, given, threading.Event()) == found
+    read = Mock(side_effect=outcomes)
+    with pytest.raises(raised) if raised else contextlib.nullcontext():
+        assert streamer.when_readable(read, given, stop) == "settings"
+    stop.set()
+    assert streamer.when_readable(read, given, stop) is None
 
 
 def test_a_table_that_waits_for_a_columns_type_goes_on_once_its_schema_file_has_it(

@@ -235,8 +235,7 @@ class Database:
 
     def __init__(self, spark: SparkSession, server: Server, *, log: Log) -> None:
         self._spark = spark
-        self._server = server
-        self.statement_seconds = server.statement_seconds
+        self.server = server
         self._idle: list[Any] = []
         self._free = threading.BoundedSemaphore(server.connections)
         self.replicating = threading.Lock()
@@ -251,7 +250,7 @@ class Database:
         self._free.acquire()
         connection = None
         try:
-            limit, name = self.statement_seconds, snapshot()
+            limit, name = self.server.statement_seconds, snapshot()
             begun = partial(Look, timeout_seconds=limit, give_back=self._taken_back, first=first, snapshot=name)
             with contextlib.suppress(IndexError):  # when all are in use
                 connection = self._idle.pop()
@@ -267,13 +266,9 @@ class Database:
             self._free.release()
             raise
 
-    @property
-    def url(self) -> str:
-        return self._server.url
-
     def reader_properties(self) -> dict[str, str]:
         """Return the connection properties for a reader of a large batch, the password included."""
-        return connection_properties(self._server, lambda path: read_text(path, self._spark))
+        return connection_properties(self.server, lambda path: read_text(path, self._spark))
 
     def _taken_back(self, connection: Any, broken: bool) -> None:
         if broken:
@@ -292,7 +287,7 @@ class Database:
             driver = jvm.org.postgresql.Driver()
         except TypeError as error:  # py4j's answer for a missing class
             raise JobError("PostgreSQL's JDBC driver isn't on Spark's class path: give its jar with --jars") from error
-        return driver.connect(self._server.url, properties)
+        return driver.connect(self.server.url, properties)
 
     def _discard(self, connection: Any) -> None:
         with contextlib.suppress(Py4JJavaError):

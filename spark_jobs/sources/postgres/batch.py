@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from contract.column_types import canonical
-from contract.column_types.catalogue import Carried, without_domains
+from contract.column_types.catalogue import Carried, quoted, without_domains
 from contract.column_types.types import avro_field
 from contract.events import DATABASE, DELETED, OPERATION, PLACEHOLDER, READ_MS, SCHEMA, SPECIALS_COLUMN, TABLE, UPDATE
 from spark_jobs.decoding import schema, wire
@@ -23,7 +23,7 @@ from spark_jobs.options.jdbc_settings import DRIVER
 from spark_jobs.sources.batches import SMALL_BYTES, SMALL_EVENTS, Batch
 from spark_jobs.sources.postgres.access import Database, Look
 from spark_jobs.sources.postgres.detection import Progress
-from spark_jobs.sources.postgres.event_sql import SourceColumn, literal, quoted
+from spark_jobs.sources.postgres.event_sql import SourceColumn, literal
 from spark_jobs.sources.postgres.relation import ALL, Relation
 
 # A value with an era, more than four digits in its year, or infinity is odd.
@@ -273,7 +273,7 @@ class RelationBatch(Batch):
         """Read the results of queries together, through connections that see the look's snapshot."""
         reader = self.spark.read.format("jdbc").options(
             **self._reader_properties,
-            url=self.database.url,
+            url=self.database.server.url,
             driver=DRIVER,
             fetchsize=str(self.relation.settings.fetch_size),
             sessionInitStatement=self._reader_start,

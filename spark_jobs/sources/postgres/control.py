@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from contract.column_types.catalogue import Carried, result_modifier
+from contract.column_types.catalogue import Carried, quoted, result_modifier
 from contract.events import no_key
 from spark_jobs.errors import JobError, Log, SettingsError
 from spark_jobs.options import keys
@@ -18,7 +18,6 @@ from spark_jobs.sources.postgres.event_sql import (
     literal,
     not_sent,
     query_catalogue_sql,
-    quoted,
     read_columns,
     sent,
 )

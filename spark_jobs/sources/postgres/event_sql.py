@@ -16,7 +16,7 @@ from typing import Any
 
 from contract.column_types import canonical
 from contract.column_types.canonical import SOURCE_SETTINGS, Spelling
-from contract.column_types.catalogue import TYPES, AvroType, Carried, ColumnType, LeftOut, column_types
+from contract.column_types.catalogue import TYPES, AvroType, Carried, ColumnType, LeftOut, column_types, quoted
 from contract.column_types.types import carried
 from contract.events import (
     BITS_LENGTH,
@@ -253,10 +253,6 @@ def row_sql(columns: Sequence[SourceColumn], metadata: Mapping[str, str | int] |
     fields += [literal(f"{_json(name)}:{_json(value)}") for name, value in (metadata or {}).items()]
     # An array, since functions accept 100 arguments at most.
     return f"concat('{{', array_to_string(ARRAY[{', '.join(fields)}]::text[], ','), '}}')"
-
-
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:

@@ -1,5 +1,6 @@
 """Reads all rows of a captured table from the database once, before its events (docs/decisions/0024)."""
 
+import contextlib
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -9,6 +10,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from contract.column_types.catalogue import quoted
 from contract.events import LSN, READ, SOURCE_TIME_MS
 from contract.source import SHOWS_ALL_ROWS
 from spark_jobs.errors import Log
@@ -18,7 +20,7 @@ from spark_jobs.sources.batches import SMALL_BYTES
 from spark_jobs.sources.postgres.access import Database, Look
 from spark_jobs.sources.postgres.batch import RelationBatch
 from spark_jobs.sources.postgres.control import IDENTITIES, described, read_control
-from spark_jobs.sources.postgres.event_sql import literal, quoted
+from spark_jobs.sources.postgres.event_sql import literal
 from spark_jobs.sources.postgres.hashing import Hashing, hashing
 from spark_jobs.sources.postgres.relation import ALL, Relation
 from spark_jobs.sources.postgres.snapshot import Snapshot, snapshot_look
@@ -261,11 +263,8 @@ class FirstLoad:
         return [_Holder(*one) for one in json.loads(self._asked(_HOLDERS.format(**self._names)) or "[]")]
 
     def _asked(self, query: str) -> str | None:
-        look = self._database.look()
-        try:
+        with contextlib.closing(self._database.look()) as look:
             return look.text(query)
-        finally:
-            look.close()
 
 
 def _shown(relations: Iterable[str]) -> str:

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from contract.column_types.catalogue import ColumnType, without_domains
+from contract.column_types.catalogue import ColumnType, quoted, without_domains
 from contract.column_types.hashes import SALT_KEY, hash_digits
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.jdbc_settings import FirstLoadSettings
 from spark_jobs.sources.postgres.access import ReadText, of_secret
-from spark_jobs.sources.postgres.event_sql import SourceColumn, quoted
+from spark_jobs.sources.postgres.event_sql import SourceColumn
 from spark_jobs.sources.postgres.relation import Relation
 
 _SETTING = "cdc_lake.salt"
@@ -42,8 +42,9 @@ class Hashing:
         for name in self.columns:
             if name not in named or not _is_text(named[name]):
                 raise SettingsError(f"{keys.FIRST_LOAD_HASHED}: {relation.settings.name} has no text {name}")
-        columns = [_as_text(one) if one.name in self.columns else one for one in relation.columns]
-        return replace(relation, columns=tuple(columns), part=self.source(relation.source, relation.columns))
+        texts = {name: SourceColumn(name=name, type=ColumnType(name="text")) for name in self.columns}
+        columns = tuple(texts.get(one.name, one) for one in relation.columns)
+        return replace(relation, columns=columns, part=self.source(relation.source, relation.columns))
 
     def source(self, source: str, columns: Sequence[SourceColumn], *, places: bool = False) -> str:
         """Write the FROM item in the place of a `source`, with the columns' hashes.
@@ -77,10 +78,6 @@ def hashing(settings: FirstLoadSettings, read_text: ReadText) -> Hashing:
 def _is_text(column: SourceColumn) -> bool:
     base, _ = without_domains(column.type, column.modifier)
     return base.kind == "enum" or (base.schema == "pg_catalog" and base.name in _TEXTS)
-
-
-def _as_text(column: SourceColumn) -> SourceColumn:
-    return SourceColumn(name=column.name, type=ColumnType(name="text"))
 
 
 def _sql(column: SourceColumn) -> str:

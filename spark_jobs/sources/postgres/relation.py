@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from contract.column_types.catalogue import without_domains
+from contract.column_types.catalogue import quoted, without_domains
 from spark_jobs.options.jdbc_settings import JdbcSettings
 from spark_jobs.sources.postgres.access import Look
-from spark_jobs.sources.postgres.event_sql import SourceColumn, literal, quoted, row_sql
+from spark_jobs.sources.postgres.event_sql import SourceColumn, literal, row_sql
 
 # Hexadecimal digits that identify a share of a view's keys; each share has a digest.
 SHARES, DIGITS = 256, 16

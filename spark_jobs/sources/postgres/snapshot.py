@@ -79,7 +79,7 @@ def snapshot_look(database: Database) -> tuple[Look, Snapshot]:
         def exported() -> str:
             stack.enter_context(database.replicating)
             connection = stack.enter_context(contextlib.closing(database.connected(**_REPLICATION)))
-            row = _made(slot, connection.createStatement(), int(database.statement_seconds * 1000))
+            row = _made(slot, connection.createStatement(), int(database.server.statement_seconds * 1000))
             row.next()
             found["place"] = str(row.getString("consistent_point"))
             return str(row.getString("snapshot_name"))

@@ -12,7 +12,7 @@ from local.errors import PlatformError
 from local.services.connect import JDBC, LENSES, Connect, UserPlugin
 from local.services.connect_api import TRIED_S, ConnectApi
 from local.services.jvm import write_properties
-from local.services.spark import _environment, _settings
+from local.services.spark import _environment, job_settings
 from plugins.releases.archive import RESOURCES_JAR
 from plugins.workers.connect_workers import EVERY_VALUE, IS_TRUNCATE
 
@@ -187,5 +187,5 @@ def test_the_job_asks_the_servers_on_loopback_and_no_other(monkeypatch: pytest.M
 
 def test_a_blank_in_the_platforms_path_splits_no_option_of_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("local.services.spark.job_class_path", lambda: "")
-    options = _settings(Path("/data lake"), ["-Da=/data lake/b"], "1g")["spark.driver.extraJavaOptions"]
+    options = job_settings(Path("/data lake"), ["-Da=/data lake/b"], "1g")["spark.driver.extraJavaOptions"]
     assert shlex.split(options)[-2:] == ["-Da=/data lake/b", "-Dderby.system.home=/data lake/scratch"]

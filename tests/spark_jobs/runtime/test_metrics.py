@@ -70,10 +70,12 @@ def make(client: Any, clock: Clock, log: list[str] | None = None) -> Metrics:
     return Metrics(client, namespace=NAMESPACE, table=TABLE, log=(log if log is not None else []).append, clock=clock)
 
 
-def test_failed_attempts_are_counted_and_none_is_said_too(cloudwatch: Any) -> None:
+def test_a_minute_without_commits_says_so_and_failed_attempts_are_counted(cloudwatch: Any) -> None:
     made = make(cloudwatch, Clock())
     made.publish()
-    assert sums(cloudwatch, "FailedAttempts") == [0]
+    names = ("Commits", "Events", "Quarantined", "CommitAgeSeconds", "FailedAttempts")
+    assert sums(cloudwatch, *names) == [0, 0, 0, 0, 0]
+    assert sums(cloudwatch, "CommitSeconds", "LagSeconds") == [None, None]
     made.failed()
     made.failed()
     made.publish()
@@ -101,12 +103,6 @@ def test_commits_are_published_with_all_that_their_lines_say(cloudwatch: Any) ->
     assert sums(cloudwatch, "Quarantined", "MissingOffsets", "LateFiles") == [3, 0, 0]
     # A commit without a lag (no time in its events) doesn't count as a lag of 0.
     assert sums(cloudwatch, "CommitSeconds", "LagSeconds") == [pytest.approx(4.69), pytest.approx(1.26)]
-
-
-def test_a_minute_without_commits_says_so(cloudwatch: Any) -> None:
-    make(cloudwatch, Clock()).publish()
-    assert sums(cloudwatch, "Commits", "Events", "Quarantined", "CommitAgeSeconds") == [0, 0, 0, 0]
-    assert sums(cloudwatch, "CommitSeconds", "LagSeconds") == [None, None]
 
 
 @pytest.mark.parametrize(("news", "age"), [("commit", 305), ("look", 5)])
@@ -146,21 +142,6 @@ def test_an_outage_loses_no_figures_and_is_logged_once(cloudwatch: Any) -> None:
         "metrics can't be published, tried again each minute: ConnectionError: refused",
         "metrics are published again, after 3 failures",
     ]
-
-
-def test_a_commit_during_the_publication_waits_for_the_next(cloudwatch: Any) -> None:
-    during = [replace(REPORT, events=5)]
-
-    def commit() -> None:
-        if during:
-            made.committed(during.pop())
-
-    made = make(Through(cloudwatch, commit), Clock())
-    made.committed(REPORT)
-    made.publish()
-    assert sums(cloudwatch, "Events") == [833]
-    made.publish()
-    assert sums(cloudwatch, "Events", "Commits") == [838, 2]
 
 
 def test_the_thread_publishes_at_once_and_at_the_end_what_came_during_a_publication(

@@ -116,23 +116,6 @@ def test_a_renamed_city_reaches_the_join(located: Queried) -> None:
     job.close()
 
 
-@pytest.mark.long
-def test_a_materialized_view_is_looked_at_by_digests(located: Queried) -> None:
-    located.execute("ALTER VIEW located RENAME TO joined", "CREATE MATERIALIZED VIEW located AS SELECT * FROM joined")
-    located.run()
-    [report] = located.equal_after(
-        "UPDATE city SET city = 'Birnin Zana' WHERE city_id = 3", "REFRESH MATERIALIZED VIEW located"
-    )
-    assert report.upserts == 86
-
-
-@pytest.mark.long
-def test_a_view_is_read_in_parts_too(located: Queried) -> None:
-    located.arguments = ("--source-limit", "200")
-    assert [report.upserts for report in located.run()] == [200, 200, 200, 3]
-    located.equal_after("UPDATE city SET city = city || '!'")
-
-
 def test_rows_that_were_others_only_when_their_part_was_read_are_read_again(located: Queried) -> None:
     located.arguments = ("--source-limit", "200")
     job, checkpoint = located.job(), None
@@ -206,23 +189,6 @@ def test_a_view_that_grows_while_it_is_read_lacks_no_rows(located: Queried) -> N
     job.close()
     assert any("rows came while others were read" in line for line in located.log)
     assert not any("aren't in the lake" in line for line in located.log)
-
-
-def test_xmin_of_a_view_is_refused(located: Queried) -> None:
-    located.extra = {keys.JDBC_DETECTION: "xmin"}
-    with pytest.raises(JobError, match=r"detection=xmin: the rows of public\.located don't say which transaction"):
-        located.run()
-
-
-@pytest.mark.long
-def test_a_table_can_be_looked_at_by_digests(queried: Queried) -> None:
-    queried.extra = {keys.JDBC_DETECTION: "hash"}
-    queried.run()
-    [report] = queried.equal_after("UPDATE address SET district = NULL WHERE address_id = 5")
-    assert report.upserts == 1
-    queried.extra = {}
-    assert queried.run() == []
-    assert any("changes were found in another way before" in line for line in queried.log)
 
 
 def test_a_querys_new_column_arrives_while_the_job_runs(located: Queried) -> None:

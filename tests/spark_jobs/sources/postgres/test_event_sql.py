@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from contract import events
-from contract.column_types.catalogue import Carried
+from contract.column_types.catalogue import Carried, quoted
 from contract.column_types.types import avro_field, specials_field
 from local.services.postgres import ConnectionParameters
 from spark_jobs.decoding import schema
@@ -120,7 +120,7 @@ def line_of(
         execute(database, statement)
     with session(database) as cursor:
         columns = columns_of(cursor, schema_name, table)
-        [line] = lines_of(cursor, columns, f"{event_sql.quoted(schema_name)}.{event_sql.quoted(table)}", **metadata)
+        [line] = lines_of(cursor, columns, f"{quoted(schema_name)}.{quoted(table)}", **metadata)
     return line
 
 
@@ -175,11 +175,11 @@ def test_a_row_is_one_line(database: ConnectionParameters, table: str, row: str,
 
 def test_names_with_any_sign_are_columns(database: ConnectionParameters) -> None:
     schema_name, table = "s'\\.", 'a "b".c'
-    name = f"{event_sql.quoted(schema_name)}.{event_sql.quoted(table)}"
+    name = f"{quoted(schema_name)}.{quoted(table)}"
     create = rf"""CREATE TABLE {name} ("x'y\" int, "x.y""?" int, "ünï%s{{c}}" int)"""
     line = line_of(
         database,
-        f"CREATE SCHEMA {event_sql.quoted(schema_name)}",
+        f"CREATE SCHEMA {quoted(schema_name)}",
         create,
         f"INSERT INTO {name} VALUES (1, 2, 3)",
         schema_name=schema_name,

@@ -498,57 +498,56 @@ def test_columns_are_hashed_as_the_connector_does_and_the_salt_is_shown_nowhere(
         assert SALT[-7:] not in shown + repr(batch)
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"hashed": ("large",)}, f"say {keys.FIRST_LOAD_SALT_FILE} or {keys.FIRST_LOAD_SALT_SECRET}"),
-        ({"hashed": ("large",), "salt_secret": "erp"}, "the salt must be 16 ASCII characters or more, .*: erp"),
-        ({"hashed": ("large",), "salt_file": "short"}, ": short"),
-        ({"hashed": ("large",), "salt_file": "two words"}, ": two words"),
-        ({"hashed": ("v",), "salt_file": "salt"}, r"public\.w has no text v"),
-        ({"hashed": ("gone",), "salt_file": "salt"}, r"public\.w has no text gone"),
-    ],
+UNHASHED: Sequence[tuple[dict[str, Any], str]] = (
+    ({"hashed": ("large",)}, f"say {keys.FIRST_LOAD_SALT_FILE} or {keys.FIRST_LOAD_SALT_SECRET}"),
+    ({"hashed": ("large",), "salt_secret": "erp"}, "the salt must be 16 ASCII characters or more, .*: erp"),
+    ({"hashed": ("large",), "salt_file": "short"}, ": short"),
+    ({"hashed": ("large",), "salt_file": "two words"}, ": two words"),
+    ({"hashed": ("v",), "salt_file": "salt"}, r"public\.w has no text v"),
+    ({"hashed": ("gone",), "salt_file": "salt"}, r"public\.w has no text gone"),
 )
-def test_what_cannot_be_hashed_is_refused_in_one_line(
-    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], said: str
-) -> None:
+
+
+def test_what_cannot_be_hashed_is_refused_in_one_line(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hashing, "of_secret", {"erp": {"another": SALT}}.__getitem__)
     texts = {"salt": SALT, "short": "0123456789", "two words": "0123456789 abcdef"}
     settings, relation = loaded.settings().first_load, Mock(settings=Mock(), columns=COLUMNS)
     relation.settings.name = "public.w"
     assert settings is not None
-    with pytest.raises(SettingsError, match=said):
-        hashing.hashing(replace(settings, **given), texts.__getitem__).hashed(relation)
+    for given, said in UNHASHED:
+        with pytest.raises(SettingsError, match=said):
+            hashing.hashing(replace(settings, **given), texts.__getitem__).hashed(relation)
 
 
-@pytest.mark.parametrize(
-    ("kind", "avro", "sql", "sent"),
-    [
-        pytest.param("int", "int", "i", 5, id="number"),
-        pytest.param("text", "string", "CASE WHEN i <> 5 THEN 'k' || i ELSE '' END", "", id="empty text"),
-        pytest.param(
-            "timestamptz",
-            {"type": "string", "connect.name": "io.debezium.time.ZonedTimestamp"},
-            "timestamptz '2026-01-01 00:00:00.000005Z' + (i - 5) * interval '1 us'",
-            "2026-01-01T00:00:00.000005Z",
-            id="instant",
-        ),
-        pytest.param("bytea", "bytes", "decode(lpad(i::text, 8, '0'), 'hex')", "AAAABQ==", id="bytes"),
-    ],
+# Column, type, Avro type, the values in SQL, and the fifth as it is sent.
+KEY: Sequence[tuple[str, str, Any, str, Any]] = (
+    ("number", "int", "int", "i", 5),
+    ("empty", "text", "string", "CASE WHEN i <> 5 THEN 'k' || i ELSE '' END", ""),
+    (
+        "instant",
+        "timestamptz",
+        {"type": "string", "connect.name": "io.debezium.time.ZonedTimestamp"},
+        "timestamptz '2026-01-01 00:00:00.000005Z' + (i - 5) * interval '1 us'",
+        "2026-01-01T00:00:00.000005Z",
+    ),
+    ("raw", "bytea", "bytes", "decode(lpad(i::text, 8, '0'), 'hex')", "AAAABQ=="),
 )
-def test_an_event_finds_its_row_whatever_the_key(
-    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, kind: str, avro: Any, sql: str, sent: Any
-) -> None:
+
+
+def test_an_event_finds_its_row_whatever_the_key(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hudi's bulk insert writes some keys in another way than its upsert, and cuts an instant."""
     monkeypatch.setattr(first_load, "_BYTES_PER_PART", 64 << 10)
+    names = ", ".join(name for name, *_ in KEY)
     loaded.execute(
-        f"TRUNCATE w; ALTER TABLE w ADD k {kind}, DROP CONSTRAINT w_pkey, ADD PRIMARY KEY (id, k)",
-        f"INSERT INTO w SELECT i, i, {written_log.LARGE}, {sql} FROM generate_series(1, 1500) AS i",
+        f"TRUNCATE w; ALTER TABLE w {', '.join(f'ADD {name} {kind}' for name, kind, *_ in KEY)},"
+        f" DROP CONSTRAINT w_pkey, ADD PRIMARY KEY (id, {names})",
+        f"INSERT INTO w SELECT i, i, {written_log.LARGE}, {', '.join(sql for *_, sql, _ in KEY)}"
+        " FROM generate_series(1, 1500) AS i",
     )
-    loaded.fields, loaded.key = {**W, "k": avro}, "id,k"
+    loaded.fields, loaded.key = {**W, **{name: avro for name, _, avro, *_ in KEY}}, f"id, {names}".replace(" ", "")
     loaded.run()
     event = {"__deleted": "false", "__op": "u", "__lsn": 10**15, "__source_ts_ms": 1, "__source_txId": None}
-    loaded.put([{"id": 5, "v": -1, "large": "new", "k": sent, **event}])
+    loaded.put([{"id": 5, "v": -1, "large": "new", **{name: sent for name, *_, sent in KEY}, **event}])
     [report] = loaded.run()
     rows = loaded.spark.read.format("hudi").load(str(loaded.table_path))
     assert (report.quarantined, rows.count(), rows.filter("v = -1").count()) == (0, 1500, 1)

@@ -1,13 +1,16 @@
 """Connections: TLS in full by default, a server really verified, secrets' places; the shape of the control query."""
 
+import contextlib
 import dataclasses
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock
 
+import boto3
 import pytest
+from moto import mock_aws
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
@@ -15,11 +18,9 @@ from contract import rds_ca
 from local.services.postgres import ConnectionParameters
 from spark_jobs.errors import SettingsError, first_line
 from spark_jobs.options.jdbc_settings import Password, Server
-from spark_jobs.runtime import aws
 from spark_jobs.sources.postgres.access import Database, connection_properties, tls_properties, unverified
 from spark_jobs.sources.postgres.control import IDENTITIES, read_control
 from tests.conftest import ask, execute
-from tests.spark_jobs.events import aws_environment
 from tests.spark_jobs.options.test_jdbc_settings import decided
 from tests.spark_jobs.sources.postgres.conftest import server_of
 from tests.tls import Authority, encrypted
@@ -110,9 +111,18 @@ def test_a_password_is_read_from_where_it_is(monkeypatch: pytest.MonkeyPatch) ->
         connection_properties(server("localhost", password=Password(variable="NO_SUCH")), read)
 
 
-def secrets(text: str) -> Any:
-    """Stands in for Secrets Manager; a test below uses moto's."""
-    return SimpleNamespace(get_secret_value=lambda SecretId: {"Name": SecretId, "SecretString": text})  # noqa: N803
+@pytest.fixture
+def put(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], list[str]]]:
+    """Puts a text into Secrets Manager, in the job's region and in another one; returns a name, and an ARN."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+
+    def create(text: str) -> list[str]:
+        here, there = (boto3.client("secretsmanager", region_name=name) for name in ("us-east-1", "eu-central-1"))
+        here.create_secret(Name="here", SecretString=text)
+        return ["here", there.create_secret(Name="there", SecretString=text)["ARN"]]
+
+    with mock_aws():
+        yield create
 
 
 @pytest.mark.parametrize(
@@ -125,31 +135,17 @@ def secrets(text: str) -> Any:
     ],
 )
 def test_a_secret_is_json_or_a_password(
-    monkeypatch: pytest.MonkeyPatch, text: str, user: str | None, expected: tuple[str, str]
+    put: Callable[[str], list[str]], text: str, user: str | None, expected: tuple[str, str]
 ) -> None:
-    client = Mock(return_value=secrets(text))
-    monkeypatch.setattr(aws, "client", client)
-    arn = "arn:aws:secretsmanager:eu-central-1:111122223333:secret:pagila-AbCdEf"
-    found = connection_properties(server("localhost", user=user, password=Password(secret=arn)), no_file)
-    assert (found["user"], found["password"]) == expected
-    client.assert_called_once_with("secretsmanager", region_name="eu-central-1")
+    for name in put(text):
+        found = connection_properties(server("localhost", user=user, password=Password(secret=name)), no_file)
+        assert (found["user"], found["password"]) == expected
 
 
-def test_a_secret_without_a_password_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aws, "client", lambda *_args, **_named: secrets('{"username": "u"}'))
+def test_a_secret_without_a_password_is_refused(put: Callable[[str], list[str]]) -> None:
+    [name, _] = put('{"username": "u"}')
     with pytest.raises(SettingsError, match="the secret has no `password`"):
-        connection_properties(server("localhost", password=Password(secret="pagila")), no_file)
-
-
-@pytest.mark.integration
-def test_a_secret_is_asked_for_by_boto3(glue_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in aws_environment(glue_endpoint).items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", glue_endpoint)
-    made = aws.client("secretsmanager").create_secret(Name="reader", SecretString='{"username": "u", "password": "p"}')
-    for name in ("reader", made["ARN"]):
-        found = connection_properties(server("localhost", user=None, password=Password(secret=name)), no_file)
-        assert (found["user"], found["password"]) == ("u", "p")
+        connection_properties(server("localhost", password=Password(secret=name)), no_file)
 
 
 def test_secrets_are_in_no_text_of_the_settings() -> None:
@@ -159,11 +155,8 @@ def test_secrets_are_in_no_text_of_the_settings() -> None:
 
 def asked(spark: SparkSession, port: int, parameters: ConnectionParameters, **changes: Any) -> str | None:
     there = dataclasses.replace(server_of(parameters | {"port": port, "host": "localhost"}), **changes)
-    look = Database(spark, there, log=lambda _line: None).look()
-    try:
+    with contextlib.closing(Database(spark, there, log=lambda _line: None).look()) as look:
         return look.text("SELECT 'there'")
-    finally:
-        look.close()
 
 
 @pytest.mark.integration
@@ -197,35 +190,35 @@ def shape(parameters: ConnectionParameters, *, virtual: str = "v") -> str:
     return read_control(look, settings, IDENTITIES[0]).shape
 
 
-@pytest.mark.integration
-@pytest.mark.parametrize(
-    ("types", "column", "change"),
-    [
-        ("", "mood", RENAME),
-        ("", "mood[]", RENAME),
-        ("CREATE DOMAIN d AS mood", "d", RENAME),
-        ("CREATE DOMAIN d AS mood", "d[]", RENAME),
-        ("CREATE DOMAIN d AS mood[]", "d", RENAME),
-        ("CREATE DOMAIN d AS mood; CREATE DOMAIN e AS d", "e", RENAME),
-        ("CREATE TYPE c AS (m mood)", "c", RENAME),
-        ("CREATE TYPE c AS (m mood); CREATE TYPE e AS (c c[])", "e[]", RENAME),
-        ("CREATE TYPE r AS RANGE (subtype = mood)", "r", RENAME),
-        ("CREATE TYPE r AS RANGE (subtype = mood, multirange_type_name = m)", "m[]", RENAME),
-        ("CREATE TYPE c AS (m mood); CREATE TYPE e AS (c c)", "e", "ALTER TYPE c ADD ATTRIBUTE b int"),
-        ("CREATE TABLE other (m mood)", "other", RENAME),
-    ],
+# Types, a column's type that is made of them, and a change of a part.
+PARTS = (
+    ("", "mood", RENAME),
+    ("", "mood[]", RENAME),
+    ("CREATE DOMAIN d AS mood", "d", RENAME),
+    ("CREATE DOMAIN d AS mood", "d[]", RENAME),
+    ("CREATE DOMAIN d AS mood[]", "d", RENAME),
+    ("CREATE DOMAIN d AS mood; CREATE DOMAIN e AS d", "e", RENAME),
+    ("CREATE TYPE c AS (m mood)", "c", RENAME),
+    ("CREATE TYPE c AS (m mood); CREATE TYPE e AS (c c[])", "e[]", RENAME),
+    ("CREATE TYPE r AS RANGE (subtype = mood)", "r", RENAME),
+    ("CREATE TYPE r AS RANGE (subtype = mood, multirange_type_name = m)", "m[]", RENAME),
+    ("CREATE TYPE c AS (m mood); CREATE TYPE e AS (c c)", "e", "ALTER TYPE c ADD ATTRIBUTE b int"),
+    ("CREATE TABLE other (m mood)", "other", RENAME),
 )
-def test_a_type_that_a_columns_is_made_of_is_part_of_the_shape(
-    database: ConnectionParameters, types: str, column: str, change: str
-) -> None:
-    execute(database, f"CREATE TYPE mood AS ENUM ('ok', 'sad'); {types}")
-    execute(database, f"CREATE TABLE t (id int PRIMARY KEY, value {column})")
-    before = shape(database)
-    execute(database, "ALTER TYPE mood ADD VALUE 'glad'")
-    added = shape(database)
-    execute(database, change)
-    assert len({before, added, shape(database)}) == 3
-    assert shape(database) == shape(database)
+
+
+@pytest.mark.integration
+def test_a_type_that_a_columns_is_made_of_is_part_of_the_shape(database: ConnectionParameters) -> None:
+    for types, column, change in PARTS:
+        execute(database, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+        execute(database, f"CREATE TYPE mood AS ENUM ('ok', 'sad'); {types}")
+        execute(database, f"CREATE TABLE t (id int PRIMARY KEY, value {column})")
+        before = shape(database)
+        execute(database, "ALTER TYPE mood ADD VALUE 'glad'")
+        added = shape(database)
+        execute(database, change)
+        assert len({before, added, shape(database)}) == 3, column
+        assert shape(database) == shape(database)
 
 
 @pytest.mark.integration

@@ -1,15 +1,17 @@
 """How far a look has come: what commits carry of it, how often a table is read, and what the lake certainly has."""
 
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from spark_jobs.errors import SettingsError
+from spark_jobs.errors import JobError, SettingsError
+from spark_jobs.options import keys
 from spark_jobs.options.jdbc_settings import Detection
-from spark_jobs.sources.postgres import source
+from spark_jobs.sources.postgres import detection, source
 from spark_jobs.sources.postgres.control import Control
 from spark_jobs.sources.postgres.detection import Mark, Progress, all_rows, goes_on, read_progress, why_all_rows
 from spark_jobs.sources.postgres.source import Jdbc
@@ -40,21 +42,44 @@ def test_another_text_or_another_tables_is_refused(text: str, message: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("begun", "reason"),
+    ("begun", "changes", "reason"),
     [
-        (999, "the database knows fewer transactions than before"),
-        (1_000, None),
-        (2**31 - 2**20, None),
+        (1_000, {"system": "8/1"}, r"this is another cluster or database .* \(7/1, now 8/1\)"),
+        (1_000, {"shape": "other"}, "its columns are others than before"),
+        (1_000, {"kind": "v"}, "changes were found in another way before"),
+        (1_000, {"since": "2"}, "the server has crashed since"),
+        # Where 32 bits don't tell what is older.
+        (999, {}, "the database knows fewer transactions than before"),
+        (1_000, {}, None),
+        (2**31 - 2**20, {}, None),
         # Some more begin before the rows are read.
-        (1_000 + 2**31 - 1, r"2\^31 transactions were begun"),
-        (1_000 + 2**31, r"2\^31 transactions were begun"),
-        (1_000 + 2**32, r"2\^31 transactions were begun"),
+        (1_000 + 2**31 - 1, {}, r"2\^31 transactions were begun"),
+        (1_000 + 2**31, {}, r"2\^31 transactions were begun"),
+        (1_000 + 2**32, {}, r"2\^31 transactions were begun"),
     ],
 )
-def test_all_rows_are_read_where_32_bits_do_not_tell_what_is_older(begun: int, reason: str | None) -> None:
+def test_all_rows_are_read_where_the_last_look_does_not_tell_what_changed(
+    begun: int, changes: dict[str, Any], reason: str | None
+) -> None:
     mark = Mark(system="7/1", shape="s", horizon=1_000, members=(1,), since=("1",))
-    found = why_all_rows(mark, control("1", begun), Detection.XMIN)
+    seen = replace(control("1", begun), **changes)
+    found = why_all_rows(mark, seen, detection.decided(decided(), seen))
     assert found is None if reason is None else re.match(reason, str(found))
+
+
+@pytest.mark.parametrize(
+    ("kind", "foreign", "found"),
+    [*((kind, False, Detection.XMIN) for kind in "rp"), *((kind, kind in "rf", Detection.HASH) for kind in "rfvmq")],
+)
+def test_rows_that_no_transaction_is_known_of_are_looked_at_by_digests(
+    kind: str, found: Detection, *, foreign: bool
+) -> None:
+    seen = replace(control("1", 1), kind=kind, foreign=foreign)
+    assert detection.decided(decided(), seen) is found
+    assert detection.decided(decided({keys.JDBC_DETECTION: "hash"}), seen) is Detection.HASH
+    refused = pytest.raises(JobError, match=r"detection=xmin: the rows of public\.address don't say which transaction")
+    with nullcontext() if found is Detection.XMIN else refused:
+        assert detection.decided(decided({keys.JDBC_DETECTION: "xmin"}), seen) is found
 
 
 @pytest.mark.parametrize(
@@ -140,30 +165,20 @@ def test_the_next_look_comes_after_ten_times_what_the_database_took(
     assert database.looks == 2
 
 
-@dataclass
-class Batch:
-    """Stands in for the result of a look: the progress of its commit, up to the key `part` or complete."""
-
-    read_ms: int
-    part: str | None = None
-
-    @property
-    def complete(self) -> bool:
-        return self.part is None
-
-    @property
-    def checkpoint(self) -> str:
-        return Progress(table="public.address", after=self.part, read_ms=self.read_ms).to_text()
+def batch(read_ms: int, part: str | None = None) -> Any:
+    """What a look may find, with the progress of its commit: up to the key `part`, or complete."""
+    progress = Progress(table="public.address", after=part, read_ms=read_ms)
+    return SimpleNamespace(complete=part is None, checkpoint=progress.to_text())
 
 
-FIRST, PART, LAST = Batch(1), Batch(2, part="200"), Batch(3)
+FIRST, PART, LAST = batch(1), batch(2, "200"), batch(3)
 
 
 @pytest.mark.parametrize(
     "looks",
     [
         pytest.param([(0, None, None, 0), (7, None, None, 7_000)], id="it finds nothing"),
-        pytest.param([(3, None, FIRST, None), (4, FIRST, Batch(2), 3_000)], id="the lake has what it brought"),
+        pytest.param([(3, None, FIRST, None), (4, FIRST, batch(2), 3_000)], id="the lake has what it brought"),
         pytest.param([(0, None, FIRST, None), (1, None, FIRST, None)], id="its commit failed"),
         pytest.param([(0, None, FIRST, None), None, (1, FIRST, PART, None)], id="the look before is unknown"),
         # Rows of the first part may have changed since they were read.
@@ -171,10 +186,10 @@ FIRST, PART, LAST = Batch(1), Batch(2, part="200"), Batch(3)
     ],
 )
 def test_a_look_says_since_when_the_lake_has_all(
-    monkeypatch: pytest.MonkeyPatch, looks: list[tuple[float, Batch | None, Batch | None, int | None] | None]
+    monkeypatch: pytest.MonkeyPatch, looks: list[tuple[float, Any, Any, int | None] | None]
 ) -> None:
     """Each look's time, the lake's progress, what it finds, and since when the lake has all then; None is a reset."""
-    found: list[Batch | None] = []
+    found: list[Any] = []
     database: Any = Database(waits=0.0, works=1.0)
     monkeypatch.setattr(Jdbc, "_identified", lambda _self: "")
     monkeypatch.setattr(Jdbc, "_looked", lambda *_given, **_more: found[-1])

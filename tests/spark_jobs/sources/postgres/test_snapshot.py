@@ -24,27 +24,27 @@ pytestmark = pytest.mark.integration
 CYCLE = 2**32
 
 
-@pytest.mark.parametrize(
-    ("transaction", "position", "contained"),
-    [
-        pytest.param(899, 99, True, id="ended before the oldest"),
-        pytest.param(899, 100, False, id="behind the position"),
-        pytest.param(905, 99, False, id="was running"),
-        pytest.param(906, 99, True, id="ended between those that run"),
-        pytest.param(910, 99, False, id="not begun"),
-        pytest.param(CYCLE - 1, 99, True, id="of the cycle before"),
-        pytest.param(None, 99, False, id="unknown"),
-    ],
-)
+# Transaction and position of changes.
+CHANGES: dict[str, tuple[int | None, int, bool]] = {
+    "ended before the oldest": (899, 99, True),
+    "behind the position": (899, 100, False),
+    "was running": (905, 99, False),
+    "ended between those that run": (906, 99, True),
+    "not begun": (910, 99, False),
+    "of the cycle before": (CYCLE - 1, 99, True),
+    "unknown": (None, 99, False),
+}
+
+
 @pytest.mark.parametrize("cycle", [0, 7])
-def test_which_changes_a_snapshot_contains(
-    spark: SparkSession, cycle: int, transaction: int | None, position: int, *, contained: bool
-) -> None:
+def test_which_changes_a_snapshot_contains(spark: SparkSession, cycle: int) -> None:
     base = cycle * CYCLE
     snapshot = Snapshot(begin=50, position=100, oldest=base + 900, next=base + 910, running=(base + 905,))
-    known = read_snapshot(snapshot.to_text())
-    column = known.contains(F.lit(transaction).cast("long"), F.lit(position).cast("long"))
-    assert spark.range(1).select(column).collect() == [(contained,)]
+    given = [(name, *change[:2]) for name, change in CHANGES.items()]
+    frame = spark.createDataFrame(given, "name string, transaction long, position long").coalesce(1)
+    contained = read_snapshot(snapshot.to_text()).contains(F.col("transaction"), F.col("position"))
+    found = {row[0]: row[1] for row in frame.select("name", contained).collect()}
+    assert found == {name: is_there for name, (_, _, is_there) in CHANGES.items()}
 
 
 def test_rows_and_the_changes_that_their_snapshot_lacks_are_the_table(
