@@ -161,12 +161,3 @@ def test_a_column_that_comes_later_leaves_identities_as_they_are(log_table: Lake
     log_table.run(event(2, 20, "c", note="new"))
     assert log_table.run(event(1, 10, "c")).files == 1
     assert [row["note"] for row in rows(log_table)] == [None, "new"]
-
-
-@pytest.mark.integration
-def test_append_only_with_a_key_is_refused(lake: Lake) -> None:
-    lake.extra = {keys.APPEND_ONLY: "true"}
-    with pytest.raises(
-        SettingsError, match=r"recordkey\.field=order_id contradicts hoodie\.streamer\.append\.only=true"
-    ):
-        lake.settings()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from contract.history import COMMIT, VERSION
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import command_line, keys, properties, settings
 from spark_jobs.options.settings import FileSettings, KafkaSettings, Settings
@@ -96,6 +97,10 @@ def test_kafka() -> None:
     assert (decided.source.from_earliest, decided.source.max_events) == (False, 9)
     assert "AWS_MSK" not in repr(decided)
     assert warnings == ["hoodie.streamer.source.dfs.root is not used: it has no meaning for Kafka"]
+    for start, from_earliest in (([], False), (["auto.offset.reset=Earliest"], True)):
+        decided, _ = decide(TOPIC, "bootstrap.servers=x:1", *start, arguments=KAFKA)
+        assert isinstance(decided.source, KafkaSettings)
+        assert decided.source.from_earliest is from_earliest
 
 
 LOADED = (
@@ -161,10 +166,44 @@ def test_what_has_no_use_is_said(given: str, warning: str) -> None:
     ],
 )
 def test_refusals_name_the_key(changed: str, reason: str) -> None:
+    refused(changed, reason)
+
+
+def refused(changed: str, reason: str, arguments: Sequence[str] = ()) -> None:
     with pytest.raises(SettingsError) as refusal:
-        decide(*changed.split(";"))
+        decide(*changed.split(";"), arguments=arguments)
     assert str(refusal.value).startswith(changed.partition("=")[0])
     assert reason in str(refusal.value)
+
+
+EVENTS_KEY = f"{keys.RECORD_KEY}=__event_id"
+TRANSFORMED = ["--transformer-class", "SqlQueryBasedTransformer"]
+OF_HISTORY = f"{keys.HISTORY_OF}=s3://lake/address"
+HISTORY_KEY = f"{keys.RECORD_KEY}=address_id,{COMMIT},{VERSION}"
+BY_COMMIT = ["--source-ordering-field", COMMIT]
+
+
+@pytest.mark.parametrize(
+    ("changed", "arguments", "reason"),
+    [
+        (f"{keys.RECORD_KEY}=order_id;{keys.APPEND_ONLY}=true", [], f"contradicts {keys.APPEND_ONLY}=true"),
+        (f"{keys.HISTORY_KEPT}=true;{keys.APPEND_ONLY}=true;{EVENTS_KEY}", [], f"supported with {keys.APPEND_ONLY}"),
+        (
+            f"{keys.HISTORY_KEPT}=true;{keys.TRANSFORMER_SQL}=SELECT 1",
+            TRANSFORMED,
+            "supported with --transformer-cl",
+        ),
+        (f"{keys.RECORD_KEY}=address_id;{OF_HISTORY}", BY_COMMIT, "a history's is its table's key and, behind it, "),
+        (
+            f"{HISTORY_KEY.replace('address_id', 'ended')};{OF_HISTORY}",
+            BY_COMMIT,
+            "history: its table's is ended_",
+        ),
+        (f"{keys.PARTITION_PATH}=street;{HISTORY_KEY};{OF_HISTORY}", BY_COMMIT, "a history has no partitions"),
+    ],
+)
+def test_tables_without_a_key_and_histories_have_bounds(changed: str, arguments: list[str], reason: str) -> None:
+    refused(changed, reason, arguments)
 
 
 DECLARED = properties.declared_in(command_line.Options) | settings.PROPERTIES | settings.OF_MANY_TABLES
@@ -231,13 +270,6 @@ def test_a_sync_can_be_switched_on_by_property_and_needs_a_database() -> None:
 def test_kafka_needs_servers_and_a_known_start(given: list[str], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         decide(TOPIC, *given, arguments=KAFKA)
-
-
-@pytest.mark.parametrize(("given", "from_earliest"), [([], False), (["auto.offset.reset=Earliest"], True)])
-def test_a_topic_is_read_from_its_end_on_unless_said(given: list[str], from_earliest: bool) -> None:
-    decided, _ = decide(TOPIC, "bootstrap.servers=x:1", *given, arguments=KAFKA)
-    assert isinstance(decided.source, KafkaSettings)
-    assert decided.source.from_earliest is from_earliest
 
 
 @pytest.mark.parametrize(
