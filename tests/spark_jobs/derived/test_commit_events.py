@@ -3,16 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from analytics.queries import QUERIES
 from contract.history import COMMIT, ENDED, VERSION
 from spark_jobs.derived import differences, history
-from spark_jobs.errors import SettingsError
 from spark_jobs.options import keys
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.table.commits import Carried, Timeline
@@ -104,26 +101,6 @@ def test_what_ends_as_it_was_has_had_the_versions_in_between(kept: Kept) -> None
     ]
     kept.lake.run(change(1, 12, "one"), change(1, 13, "one"))
     assert kept.follow() == 0
-
-
-@pytest.mark.long
-def test_what_is_sent_again_is_no_version(kept: Kept) -> None:
-    kept.lake.run(change(1, 10, "a"), change(1, 11, None), change(1, 12, "b"))
-    kept.follow()
-    kept.lake.run(change(1, 1, "one"), change(1, 10, "a"), change(1, 11, None), change(1, 12, "b"), change(1, 13, "c"))
-    assert kept.follow() == 1
-    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", None, "b", "c")]
-
-
-@pytest.mark.long
-def test_what_the_history_has_is_put_away_no_longer(kept: Kept) -> None:
-    for number in range(3):
-        kept.lake.run(change(1, 10 + 2 * number, "x"), change(1, 11 + 2 * number, "y"))
-    assert len(kept.put_away()) == 3
-    assert kept.follow() == 3
-    kept.lake.run(change(1, 30, "z"))
-    assert kept.follow() == 1
-    assert kept.put_away() == []
 
 
 @pytest.mark.long
@@ -256,30 +233,17 @@ def versions_of(log: Sequence[tuple[int, str | None]]) -> list[Version]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("extra", "arguments", "line"),
-    [
-        ({keys.APPEND_ONLY: "true", keys.RECORD_KEY: "__event_id"}, (), "isn't supported with hoodie.streamer.append"),
-        (
-            {keys.TRANSFORMER_SQL: "SELECT * FROM <SRC>"},
-            ("--transformer-class", "SqlQueryBasedTransformer"),
-            "transformer-class",
-        ),
-    ],
-)
-def test_what_can_have_no_versions_in_between_is_refused(
-    spark: SparkSession, tmp_path: Path, extra: dict[str, str], arguments: tuple[str, ...], line: str
-) -> None:
-    with pytest.raises(SettingsError, match=line):
-        Lake(spark, tmp_path, KEPT | extra, arguments).settings()
-
-
-def test_what_is_sent_again_among_waiting_commits_is_no_version(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_sent_again_is_no_version(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "_READABLE_COMMITS", 1)
-    kept.lake.run(change(1, 10, "a"), change(1, 11, "b"))
-    kept.lake.run(change(1, 10, "a"), change(1, 11, "b"), change(1, 12, "c"))
+    again = [change(1, 10, "a"), change(1, 11, None), change(1, 12, "b")]
+    kept.lake.run(*again)
+    kept.follow()
+    # The history has them; then a commit that waits does.
+    again = [change(1, 1, "one"), *again, change(1, 13, "c"), change(1, 14, "d")]
+    kept.lake.run(*again)
+    kept.lake.run(*again, change(1, 15, "e"))
     assert kept.follow() == 1
-    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", "b", "c")]
+    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", None, "b", "c", "d", "e")]
 
 
 @pytest.mark.parametrize(
