@@ -193,7 +193,8 @@ BY_COMMIT = ["--source-ordering-field", COMMIT]
             TRANSFORMED,
             "supported with --transformer-cl",
         ),
-        (f"{keys.RECORD_KEY}=address_id;{OF_HISTORY}", BY_COMMIT, "a history's is its table's key and, behind it, "),
+        (f"{keys.RECORD_KEY}=a,{COMMIT},b;{OF_HISTORY}", BY_COMMIT, "a history's is its table's key and, behind it, "),
+        (f"{keys.RECORD_KEY}={COMMIT},{VERSION};{OF_HISTORY}", BY_COMMIT, "a history's is its table's key and, behind"),
         (
             f"{HISTORY_KEY.replace('address_id', 'ended')};{OF_HISTORY}",
             BY_COMMIT,
