@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from contract.events import READ_MS
 from contract.history import COMMIT, VERSION
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import command_line, keys, properties, settings
@@ -176,34 +177,26 @@ def refused(changed: str, reason: str, arguments: Sequence[str] = ()) -> None:
     assert reason in str(refusal.value)
 
 
-EVENTS_KEY = f"{keys.RECORD_KEY}=__event_id"
+KEY, ONLY, KEPT = keys.RECORD_KEY, f"{keys.APPEND_ONLY}=true", f"{keys.HISTORY_KEPT}=true"
+HISTORY = f"{keys.HISTORY_OF}=s3://lake/address"
+BY_COMMIT, BY_READING = (["--source-ordering-field", name] for name in (COMMIT, READ_MS))
 TRANSFORMED = ["--transformer-class", "SqlQueryBasedTransformer"]
-OF_HISTORY = f"{keys.HISTORY_OF}=s3://lake/address"
-HISTORY_KEY = f"{keys.RECORD_KEY}=address_id,{COMMIT},{VERSION}"
-BY_COMMIT = ["--source-ordering-field", COMMIT]
 
 
 @pytest.mark.parametrize(
     ("changed", "arguments", "reason"),
     [
-        (f"{keys.RECORD_KEY}=order_id;{keys.APPEND_ONLY}=true", [], f"contradicts {keys.APPEND_ONLY}=true"),
-        (f"{keys.HISTORY_KEPT}=true;{keys.APPEND_ONLY}=true;{EVENTS_KEY}", [], f"supported with {keys.APPEND_ONLY}"),
-        (
-            f"{keys.HISTORY_KEPT}=true;{keys.TRANSFORMER_SQL}=SELECT 1",
-            TRANSFORMED,
-            "supported with --transformer-cl",
-        ),
-        (f"{keys.RECORD_KEY}=a,{COMMIT},b;{OF_HISTORY}", BY_COMMIT, "a history's is its table's key and, behind it, "),
-        (f"{keys.RECORD_KEY}={COMMIT},{VERSION};{OF_HISTORY}", BY_COMMIT, "a history's is its table's key and, behind"),
-        (
-            f"{HISTORY_KEY.replace('address_id', 'ended')};{OF_HISTORY}",
-            BY_COMMIT,
-            "history: its table's is ended_",
-        ),
-        (f"{keys.PARTITION_PATH}=street;{HISTORY_KEY};{OF_HISTORY}", BY_COMMIT, "a history has no partitions"),
+        (f"{KEY}=order_id;{ONLY}", [], f"contradicts {ONLY}"),
+        (f"{KEPT};{ONLY};{KEY}=__event_id", [], f"isn't supported with {keys.APPEND_ONLY}"),
+        (f"{KEPT};{keys.TRANSFORMER_SQL}=S", TRANSFORMED, "isn't supported with --transformer-class"),
+        (f"{KEY}=a,{COMMIT},b;{HISTORY}", BY_COMMIT, "a history's is its table's key and, behind it, "),
+        (f"{KEY}={COMMIT},{VERSION};{HISTORY}", BY_COMMIT, "a history's is its table's key and, behind it, "),
+        (f"{KEY}=ended,{COMMIT},{VERSION};{HISTORY}", BY_COMMIT, "column of each history: its table's is ended_"),
+        (f"{keys.PARTITION_PATH}=b;{KEY}=a,{COMMIT},{VERSION};{HISTORY}", BY_COMMIT, "a history has no partitions"),
+        (f"{keys.SQL_TABLES}=a=/a,a;{keys.SQL_QUERY}=S", BY_READING, "'a' isn't a table's name=path, each once"),
     ],
 )
-def test_tables_without_a_key_and_histories_have_bounds(changed: str, arguments: list[str], reason: str) -> None:
+def test_tables_without_a_key_and_made_tables_have_bounds(changed: str, arguments: list[str], reason: str) -> None:
     refused(changed, reason, arguments)
 
 
