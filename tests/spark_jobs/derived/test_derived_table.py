@@ -231,8 +231,9 @@ def test_a_column_that_comes_widens_or_goes_follows_the_query(shop: Shop) -> Non
 def test_rows_of_1600_columns_can_be_compared_and_a_zero_with_another_sign_is_another_value(
     spark: SparkSession,
 ) -> None:
-    rows = spark.range(3).select(*(F.col("id").cast("double").alias(f"c{number}") for number in range(1600)))
-    changed = rows.withColumn("c1599", F.when(F.col("c0") == 0, -0.0).otherwise(F.col("c0")))
+    rows = spark.range(3).select(*(F.col("id").cast("int").alias(f"c{number}") for number in range(1599)))
+    rows = rows.withColumn("c1599", F.col("c0").cast("double"))
+    changed = rows.withColumn("c1599", F.when(F.col("c0") == 0, -0.0).otherwise(F.col("c1599")))
     difference = differences.compare(changed, rows, ["c0"])
     assert [str(row["c1599"]) for row in difference.to_write(1).collect()] == ["-0.0"]
     difference.release()
