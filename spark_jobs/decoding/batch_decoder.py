@@ -83,15 +83,10 @@ class BatchDecoder:
         self._use(self._declared, encoded=encoded)
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """The table's columns after the last decoded batch."""
-        return self._columns
-
-    @property
     def places_snapshots(self) -> bool:
         """Whether a snapshot's rows take the place of the change before them."""
         table = self._settings.table
-        return not table.append_only and have_places(self._columns, table.ordering_field)
+        return not table.append_only and have_places(self.columns, table.ordering_field)
 
     def use_table(
         self,
@@ -119,14 +114,14 @@ class BatchDecoder:
                 )
             fields = {name: column.field for name, column in added.items()}
             columns = extend(declared, carried, fields, _columns_of(self.described))
-        if columns != self._columns or encoded != self._encoded:
+        if columns != self.columns or encoded != self._encoded:
             self._use(columns, encoded=encoded)
         if self._settings.table.truncate and not self.places_snapshots:
             raise SettingsError(f"{keys.TRUNCATE} needs a table whose {LSN} is a number")
 
     @property
     def _has_source_time(self) -> bool:
-        return any(column.name == SOURCE_TIME_MS for column in self._columns)
+        return any(column.name == SOURCE_TIME_MS for column in self.columns)
 
     def decode(self, batch: Batch) -> tuple[Batch, DecodedBatch]:
         """Decode a batch, without the parts that turned out to be unreadable."""
@@ -148,7 +143,7 @@ class BatchDecoder:
         try:
             lines.frame.count()  # the lines are read: later failures come from decoding
             decoder = self._new_decoder(growing=self._room() > 0)
-            failing = decode.failing_lines(lines.frame, decoder, self._columns)
+            failing = decode.failing_lines(lines.frame, decoder)
             if not failing:
                 self._searched = batch.checkpoint
                 raise error
@@ -255,7 +250,7 @@ class BatchDecoder:
         return self._decoder
 
     def _grow(self, batch: Batch, decoded: DecodedBatch) -> Collection[str]:
-        known = [column.name for column in self._columns]
+        known = [column.name for column in self.columns]
         names, unusable = new_columns(known, decoded.summary.unknown, room=self._room())
         if not names:
             return unusable
@@ -267,7 +262,7 @@ class BatchDecoder:
             found = infer_columns(self._spark, decoded.events, names)
             inferred = T.StructType([field for field in found.fields if field.name not in described])
         fields = {name: field for field, name in names.items()}
-        columns = extend((*self._columns, *_columns_of(described).values()), inferred, fields)
+        columns = extend((*self.columns, *_columns_of(described).values()), inferred, fields)
         for column in columns[len(known) :]:
             self._say(column)
         self._use(columns, encoded=self._encoded)
@@ -281,14 +276,14 @@ class BatchDecoder:
         )
 
     def _typed(self, batch: Batch) -> DecodedBatch | None:
-        found = batch.rows_of(self._columns) if isinstance(batch, RelationBatch) else None
+        found = batch.rows_of(self.columns) if isinstance(batch, RelationBatch) else None
         if found is None:
             return None
         events, odd = found
         if isinstance(batch, LoadBatch) and not self._settings.table.partition_fields:
             return replace(self._trusted(batch, events, odd), whole_keys=odd is None)
         if self._settings.table.partition_fields:
-            unplaceable = row_keys.unplaceable(self._settings.table, self._columns, self._encoded, F.lit(False))
+            unplaceable = row_keys.unplaceable(self._settings.table, self.columns, self._encoded, F.lit(False))
             events = events.withColumn("reason", unplaceable)
         if odd is not None:
             events = events.unionByName(self._usual_decoder()(odd))
@@ -315,7 +310,7 @@ class BatchDecoder:
         table = self._settings.table
         if table.append_only:
             is_loaded = isinstance(batch, LoadBatch)
-            events = row_keys.numbered(events) if is_loaded else row_keys.identified(events, self._columns)
+            events = row_keys.numbered(events) if is_loaded else row_keys.identified(events, self.columns)
         kept = cached(events, small=batch.is_small)
         try:
             summary = summarise(
@@ -331,16 +326,17 @@ class BatchDecoder:
         return DecodedBatch(kept, summary)
 
     def _use(self, columns: tuple[Column, ...], *, encoded: bool) -> None:
-        self._columns = columns
+        # The table's, after the last decoded batch.
+        self.columns = columns
         self._encoded = encoded
         self._decoder = None
         self._order = self._seen_order = ()
 
     def _new_decoder(self, *, growing: bool, unusable: Collection[str] = ()) -> Decoder:
         table = self._settings.table
-        unplaceable = partial(row_keys.unplaceable, table, self._columns, self._encoded)
+        unplaceable = partial(row_keys.unplaceable, table, self.columns, self._encoded)
         return Decoder(
-            self._columns,
+            self.columns,
             required=self._required(),
             key=() if table.append_only else table.key_fields,
             not_of_snapshots=table.ordering_field if self.places_snapshots else None,
@@ -353,7 +349,7 @@ class BatchDecoder:
         )
 
     def _room(self) -> int:
-        return max(self._settings.new_columns_limit - (len(self._columns) - len(self._declared)), 0)
+        return max(self._settings.new_columns_limit - (len(self.columns) - len(self._declared)), 0)
 
 
 def _columns_of(fields: Mapping[str, Any]) -> dict[str, Column]:

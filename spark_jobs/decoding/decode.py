@@ -73,25 +73,23 @@ class Decoder:
         """
         return self._any_lines(lines)
 
-    def ordinary(self, lines: DataFrame) -> DataFrame:
-        """Decode `lines` in a fraction of a call's time, but with a `reason` and the `line` for each odd one.
-
-        An ordinary one has the fields of `order`, and fits.
-        """
-        return self._ordinary_lines(lines)
-
     @cached_property
-    def _stored(self) -> list[Column]:
+    def stored(self) -> list[Column]:
+        """The columns that events have fields for."""
         return [column for column in self.columns if column.encoding is not Encoding.SPECIALS]
 
     @cached_property
     def _sent(self) -> list[Column]:
-        is_declared = any(column.source == events.TRANSACTION for column in self._stored)
-        return self._stored if is_declared else [*self._stored, _TRANSACTION]
+        is_declared = any(column.source == events.TRANSACTION for column in self.stored)
+        return self.stored if is_declared else [*self.stored, _TRANSACTION]
 
     @cached_property
-    def _ordinary_lines(self) -> ReusedPlan:
-        order = self.order or [column.source for column in self._stored]
+    def ordinary(self) -> ReusedPlan:
+        """Decodes lines in a fraction of a call's time, but with a `reason` and the `line` for each odd one.
+
+        An ordinary one has the fields of `order`, and fits.
+        """
+        order = self.order or [column.source for column in self.stored]
         usual = sorted((c for c in self._sent if c.source in order), key=lambda column: order.index(column.source))
         kinds = _kinds(usual)
         row, converted = _row(self.columns, kinds, usual)
@@ -122,7 +120,7 @@ class Decoder:
     def _any_lines(self) -> ReusedPlan:
         sent, unknown = self._sent, F.col("_new")
         kinds, corrupt = _kinds(sent), T.StructField(wire.CORRUPT, T.StringType())
-        bad_values = misfits.bad_values(kinds, takes_specials=len(self._stored) < len(self.columns))
+        bad_values = misfits.bad_values(kinds, takes_specials=len(self.stored) < len(self.columns))
         reasons = [
             *(_broken(), _naming("twice", F.col("_names.twice")), misfits.wrong_types(sent), bad_values),
             *(misfits.changed_numbers(sent, unknown), *self._misfits_of_rows()),
@@ -322,7 +320,7 @@ MOST_FAILING = 20
 Reasons = Mapping[tuple[str, int, int], str]
 
 
-def failing_lines(lines: DataFrame, decoder: Decoder, columns: Sequence[Column]) -> Reasons:
+def failing_lines(lines: DataFrame, decoder: Decoder) -> Reasons:
     """Return why lines fail, by their place; empty when single lines aren't the cause, or too many fail.
 
     Decodes a failing part again in two halves: some two decodings of a half, a quarter … for each failing line. `lines`
@@ -340,14 +338,12 @@ def failing_lines(lines: DataFrame, decoder: Decoder, columns: Sequence[Column])
         elif len(reasons) == MOST_FAILING or _failure(part.withColumn("line", F.lit("{}")), decoder):
             return {}
         else:
-            reasons[tuple(places[0])] = _why_failing(part, decoder, columns)
+            reasons[tuple(places[0])] = _why_failing(part, decoder)
     return reasons
 
 
 def decode_lines(lines: DataFrame, decoder: Decoder, failing: Reasons) -> DataFrame:
     """Decode lines; pass failing ones to the decoder as empty events, and return them with reason and text."""
-    if not failing:
-        return decoder(lines)
     why = F.coalesce(*(F.when(_is_at(place), F.lit(reason)) for place, reason in failing.items()))
     texts = lines.select(*_PLACE, why.alias("_why"), F.col("line").alias("_text")).filter("_why IS NOT NULL")
     events = decoder(lines.withColumn("line", F.when(why.isNull(), F.col("line")).otherwise("{}")))
@@ -366,8 +362,8 @@ def _failure(lines: DataFrame, decoder: Decoder) -> str | None:
     return None
 
 
-def _why_failing(line: DataFrame, decoder: Decoder, columns: Sequence[Column]) -> str:
-    names = [column for column in columns if column.encoding is not Encoding.SPECIALS]
+def _why_failing(line: DataFrame, decoder: Decoder) -> str:
+    names = decoder.stored
     while len(names) > 1:
         half = names[: len(names) // 2]
         names = half if _failure(line, Decoder(half, required=())) else names[len(half) :]

@@ -59,14 +59,10 @@ def _not_text(columns: Sequence[Column]) -> Expression:
     return wire.listed("type: ", _where_own(said, lambda text: ~text.startswith("\0")))
 
 
-def _fractional(columns: Sequence[Column]) -> list[tuple[Column, ...]]:
-    fractional = [column for column in columns if isinstance(column.wire, T.DoubleType | T.FloatType)]
-    return wire.grouped(fractional, lambda column: column.wire)
-
-
 def changed_numbers(columns: Sequence[Column], unknown: Expression) -> Expression:
     """Name the fields whose number would change: too large, too small or too long for a double."""
-    fractional = _fractional(columns)
+    doubles = [column for column in columns if isinstance(column.wire, T.DoubleType | T.FloatType)]
+    fractional = wire.grouped(doubles, lambda column: column.wire)
     said = {c.name: f"{c.name} (no {c.wire.simpleString()} is that number)" for alike in fractional for c in alike}
     changed = [_where_changed(alike, [said[column.name] for column in alike]) for alike in fractional]
     labels = [said[column.name] for column in columns if column.name in said]

@@ -87,8 +87,8 @@ def infer_columns(spark: SparkSession, events: DataFrame, names: Mapping[str, st
     kinds = {field.name: field.dataType for field in found.schema.fields if field.name in names}
     large = _beyond_double(found, [name for name, kind in kinds.items() if isinstance(kind, T.LongType)])
     types = {name: inferred_type(kind, fits_double=name not in large) for name, kind in kinds.items()}
-    # Spark finds no type for empty texts and objects, which are still values.
-    return T.StructType([T.StructField(names[name], types.get(name) or T.StringType()) for name in sorted(names)])
+    # Spark leaves empty objects out, which are still values.
+    return T.StructType([T.StructField(names[name], types.get(name, T.StringType())) for name in sorted(names)])
 
 
 def _beyond_double(values: DataFrame, names: Collection[str]) -> set[str]:

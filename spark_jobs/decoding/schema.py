@@ -195,13 +195,11 @@ def table_schema(columns: Sequence[Column]) -> T.StructType:
     return T.StructType([*fields, T.StructField(IS_DELETED, T.BooleanType())])
 
 
-def inferred_type(data_type: T.DataType, *, fits_double: bool = False) -> T.DataType | None:
-    """Return the column type for a type inferred from JSON: objects and arrays as JSON text; None when all is null.
+def inferred_type(data_type: T.DataType, *, fits_double: bool) -> T.DataType:
+    """Return the column type for a type inferred from JSON: objects and arrays as JSON text.
 
     Whole numbers become doubles as long as they fit (`fits_double`): a fraction may follow.
     """
-    if isinstance(data_type, T.NullType):
-        return None
     if isinstance(data_type, T.LongType):
         return T.DoubleType() if fits_double else data_type
     plain = isinstance(data_type, T.BooleanType | T.DoubleType)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from contract.events import LSN, READ_MS
@@ -120,14 +121,12 @@ class Accepted:
 
 def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Log) -> JdbcSettings:
     """Return JdbcSource's settings; `warn` gets a line per property without use. Raises SettingsError."""
-    _refuse_secrets_in_arguments(options)
     _refuse_others(options, properties)
     for key, accepted in declared_in(Accepted).items():
         if accepted.unused and key in properties:
             warn(f"{key} is not used: {accepted.unused}")
-    schema, table = _table(options, properties)
     limit = {"max_rows": options.source_limit} if options.source_limit else {}
-    made = read(JdbcSettings, properties, server=_server(properties), schema=schema, table=table, **limit)
+    made = read(JdbcSettings, properties, **_place(options, properties), **limit)
     if made.detection is Detection.COLUMN and made.column is None:
         raise SettingsError(f"{keys.JDBC_COLUMN} is missing: {keys.JDBC_DETECTION}=column needs it")
     return made
@@ -152,9 +151,7 @@ def catalogue_settings(options: Options, properties: Mapping[str, str]) -> Catal
         return None
     if keys.JDBC_URL not in properties:
         return CatalogueSettings(server=None, types=types)
-    _refuse_secrets_in_arguments(options)
-    schema, table = _table(options, properties)
-    return CatalogueSettings(server=_server(properties), schema=schema, table=table, types=types)
+    return CatalogueSettings(**_place(options, properties), types=types)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,10 +180,7 @@ def first_load_settings(options: Options, properties: Mapping[str, str]) -> Firs
             f"--source-ordering-field {options.ordering_field}: {keys.FIRST_LOAD_SLOT} needs {LSN}, by which rows that "
             "were read come before each event that follows them"
         )
-    _refuse_secrets_in_arguments(options)
-    schema, table = _table(options, properties)
-    jdbc = read(JdbcSettings, properties, server=_server(properties), schema=schema, table=table)
-    return read(FirstLoadSettings, properties, jdbc=jdbc)
+    return read(FirstLoadSettings, properties, jdbc=read(JdbcSettings, properties, **_place(options, properties)))
 
 
 def _refuse_secrets_in_arguments(options: Options) -> None:
@@ -212,8 +206,12 @@ def _refuse_others(options: Options, properties: Mapping[str, str]) -> None:
         )
 
 
-def _server(properties: Mapping[str, str]) -> Server:
-    return read(Server, properties, url=_url(properties), password=_password(properties), extra=_extra(properties))
+def _place(options: Options, properties: Mapping[str, str]) -> dict[str, Any]:
+    """Return the server, and the schema and table in it. Raises SettingsError."""
+    _refuse_secrets_in_arguments(options)
+    schema, table = _table(options, properties)
+    server = read(Server, properties, url=_url(properties), password=_password(properties), extra=_extra(properties))
+    return {"server": server, "schema": schema, "table": table}
 
 
 def _url(properties: Mapping[str, str]) -> str:

@@ -70,12 +70,22 @@ class FileSettings:
 _FILES_ONLY = declared_in(FileSettings, FirstLoadSettings).keys() - {keys.LINE_BYTES}
 
 
+def _paths(key: str, text: str) -> Mapping[str, str]:
+    tables: dict[str, str] = {}
+    for pair in text.split(","):
+        name, sign, path = (part.strip() for part in pair.partition("="))
+        if not (name and sign and path) or name in tables:
+            raise SettingsError(f"{key}: {pair.strip()!r} isn't a table's name=path, each once")
+        tables[name] = path.rstrip("/")
+    return tables
+
+
 @dataclass(frozen=True, kw_only=True)
 class SqlSettings:
     """A derived table's query in Spark's SQL, and the base path of each table that it names."""
 
     query: str = declare(keys.SQL_QUERY)
-    tables: Mapping[str, str] = declare(keys.SQL_TABLES, needed_by=keys.SQL_QUERY)
+    tables: Mapping[str, str] = declare(keys.SQL_TABLES, take=_paths, needed_by=keys.SQL_QUERY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +111,8 @@ def source_settings(options: Options, properties: Mapping[str, str], warn: Log) 
     if keys.HISTORY_OF in properties:
         return _history_settings(options, properties)
     if keys.SQL_QUERY in properties:
-        return _sql_settings(options, properties)
+        _refuse_for_made(options, properties, READ_MS, "a derived table")
+        return read(SqlSettings, properties)
     if keys.SQL_TABLES in properties:
         raise SettingsError(f"{keys.SQL_TABLES} needs {keys.SQL_QUERY}, the query that names them")
     consumer = {key: value for key, value in properties.items() if not key.startswith("hoodie.")}
@@ -173,18 +184,6 @@ def _history_settings(options: Options, properties: Mapping[str, str]) -> Histor
     _refuse_for_made(options, properties, COMMIT, "a history")
     path = properties[keys.HISTORY_OF].rstrip("/")
     return HistorySettings(path=path, events_path=sibling_path(path, EVENTS_FOLDER), key_fields=key[:-2])
-
-
-def _sql_settings(options: Options, properties: Mapping[str, str]) -> SqlSettings:
-    _refuse_for_made(options, properties, READ_MS, "a derived table")
-    given = read(SqlSettings, properties)
-    tables: dict[str, str] = {}
-    for pair in str(given.tables).split(","):
-        name, sign, path = (part.strip() for part in pair.partition("="))
-        if not (name and sign and path) or name in tables:
-            raise SettingsError(f"{keys.SQL_TABLES}: {pair.strip()!r} isn't a table's name=path, each once")
-        tables[name] = path.rstrip("/")
-    return replace(given, tables=tables)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from spark_jobs.ordering.memory import LATE, OFFSET, SENT_MS, is_before
 
 # No field that becomes a column can have these names.
 KEY = "event key"
-STORED_AT = "stored at"
+STORED_AT, STORED_ROW = "stored at", "stored row"
 
 
 def with_key(decoded: DataFrame, key_fields: Sequence[str]) -> DataFrame:
@@ -163,12 +163,6 @@ def filled(values: Mapping[str, Expression], fields: Sequence[T.StructField]) ->
 def comparison_form(value: Expression, kind: T.DataType) -> Expression:
     """Return a form in which different values differ: -0 equals 0, but is another value."""
     return value.cast("string") if isinstance(kind, T.DoubleType | T.FloatType) else value
-
-
-def is_same(column: Column, one: str, other: str) -> Expression:
-    """Tell whether two structs of a row have the same value in a column."""
-    first, second = (comparison_form(F.col(row)[column.name], column.stored) for row in (one, other))
-    return first.eqNullSafe(second)
 
 
 _PLACE = (KEY, "tie", "block", "number")

@@ -16,7 +16,7 @@ from spark_jobs.decoding.values import has_placeholder
 from spark_jobs.options.keys import TRUNCATE_APPLY
 from spark_jobs.options.table_settings import TableSettings
 from spark_jobs.ordering import changes, memory
-from spark_jobs.ordering.changes import KEY, STORED_AT, key_of
+from spark_jobs.ordering.changes import KEY, STORED_AT, STORED_ROW, key_of
 from spark_jobs.ordering.memory import LATE, Truncates, is_before, is_mark, rank
 from spark_jobs.ordering.orderer import OrderedChanges, Orderer
 from spark_jobs.ordering.read_again import differences
@@ -184,15 +184,14 @@ class LoggedEvents(Orderer):
 
         A placeholder between the two then got a value from before both; the table doesn't record for which rows.
         """
-        columns = {column.name: column.stored for column in self._decoder.columns if has_placeholder(column)}
-        stored = self._stored_rows(columns)
-        if stored is None or not columns:
+        columns = [column for column in self._decoder.columns if has_placeholder(column)]
+        stored = self._stored_rows.whole(columns) if columns else None
+        if stored is None:
             return ()
-        stored = stored.select(KEY, STORED_AT, F.struct(*columns).alias("stored row"))
         older = F.col(f"row.{self._settings.ordering_field}") < F.col(STORED_AT)
         differs = [
-            ~F.array_contains("placeholders", name) & ~F.col(f"row.{name}").eqNullSafe(F.col(f"stored row.{name}"))
-            for name in columns
+            ~F.array_contains("placeholders", name) & ~F.col("row")[name].eqNullSafe(F.col(STORED_ROW)[name])
+            for name in (column.name for column in columns)
         ]
         overtaken = (
             events.filter(F.col(LATE) & ~F.col("deleted")).join(stored, KEY).filter(older & reduce(or_, differs))

@@ -1,8 +1,10 @@
 """What a batch's decoded events mean for the table, and the operation that writes them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
 from typing import cast
 
 from pyspark.sql import Column as Expression
@@ -11,10 +13,11 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.decoding.batch_decoder import BatchDecoder, DecodedBatch
+from spark_jobs.decoding.schema import Column
 from spark_jobs.decoding.summary import Summary
 from spark_jobs.errors import Log
 from spark_jobs.options.table_settings import TableSettings
-from spark_jobs.ordering.changes import KEY, STORED_AT, key_of
+from spark_jobs.ordering.changes import KEY, STORED_AT, STORED_ROW, comparison_form, key_of
 from spark_jobs.runtime.session import CodegenSwitch
 from spark_jobs.sources.batches import Batch
 from spark_jobs.table.commits import Checkpoint
@@ -61,6 +64,17 @@ class StoredRows:
         stored = self.table.rows().select(key, F.col(self.settings.ordering_field).alias(STORED_AT), *values)
         self.compiling.resume()  # the table may have millions of rows, even for few events
         return stored
+
+    def whole(self, columns: Sequence[Column]) -> DataFrame | None:
+        """Return KEY, STORED_AT and the `columns` as STORED_ROW; None without a table."""
+        stored = self({column.name: column.stored for column in columns})
+        row = F.struct(*(column.name for column in columns)).alias(STORED_ROW)
+        return None if stored is None else stored.select(KEY, STORED_AT, row)
+
+    def are_same(self, columns: Sequence[Column]) -> Expression:
+        """Tell whether an event has STORED_ROW's values; never where a query computes some, which the source lacks."""
+        pairs = ([comparison_form(F.col(row)[c.name], c.stored) for row in (STORED_ROW, "row")] for c in columns)
+        return reduce(and_, (one.eqNullSafe(other) for one, other in pairs)) & F.lit(self.passed_on is None)
 
 
 def _as(kind: T.DataType, name: str, there: T.DataType | None) -> Expression:

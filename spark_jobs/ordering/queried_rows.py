@@ -6,7 +6,6 @@ keys, with the table shows which are new, changed or gone.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 from pyspark.sql import Column as Expression
@@ -32,7 +31,7 @@ from spark_jobs.errors import JobError, SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.table_settings import TableSettings
 from spark_jobs.ordering import changes
-from spark_jobs.ordering.changes import KEY, STORED_AT, filled, is_same
+from spark_jobs.ordering.changes import KEY, STORED_AT, STORED_ROW, filled
 from spark_jobs.ordering.orderer import OrderedChanges, Orderer
 from spark_jobs.sources.batches import Batch
 from spark_jobs.sources.postgres.batch import JdbcBatch
@@ -40,7 +39,7 @@ from spark_jobs.sources.postgres.relation import ALL
 from spark_jobs.table.commits import Checkpoint
 
 # No field that becomes a column can have these names.
-_STORED, _IS_THERE, _IS_SAME = "stored row", "is there", "is same"
+_IS_THERE, _IS_SAME = "is there", "is same"
 
 
 @dataclass(frozen=True)
@@ -105,20 +104,16 @@ class QueriedRows(Orderer):
         if not batch.is_small and batch.condition == ALL and self._are_new(events):
             return _Compared(_with_operation(events, F.lit(CREATE)), new=fitting, changed=0, fresh=True)
         columns = self._comparable(batch)
-        stored = self._stored_rows({column.name: column.stored for column in columns}) if fitting else None
+        stored = self._stored_rows.whole(columns) if fitting else None
         if stored is None:
             return _Compared(_with_operation(events, F.lit(CREATE)), new=fitting, changed=0)
-        values = F.struct(*(column.name for column in columns))
-        stored = stored.select(KEY, STORED_AT, values.alias(_STORED))
         if batch.is_small:
             stored = stored.join(F.broadcast(events.select(KEY)), KEY, "left_semi")
-        same = [is_same(column, _STORED, "row") for column in columns]
-        # The table has no source values for columns that a query computes.
-        alike = reduce(lambda one, other: one & other, same) if self._stored_rows.passed_on is None else F.lit(False)
         is_there = F.col(STORED_AT).isNotNull()
-        joined = events.join(stored, KEY, "left").withColumns({_IS_THERE: is_there, _IS_SAME: is_there & alike})
+        flags = {_IS_THERE: is_there, _IS_SAME: is_there & self._stored_rows.are_same(columns)}
+        joined = events.join(stored, KEY, "left").withColumns(flags)
         operation = F.when(F.col(_IS_THERE), F.lit(UPDATE)).otherwise(F.lit(CREATE))
-        flagged = self._keep(_with_operation(joined, operation).drop(STORED_AT, _STORED))
+        flagged = self._keep(_with_operation(joined, operation).drop(STORED_AT, STORED_ROW))
         [counts] = flagged.agg(F.count_if(~F.col(_IS_THERE)), F.count_if(F.col(_IS_THERE) & ~F.col(_IS_SAME))).collect()
         others = flagged.filter(~F.col(_IS_SAME)).drop(_IS_THERE, _IS_SAME)
         return _Compared(others, new=counts[0], changed=counts[1])

@@ -5,8 +5,6 @@ keeps the place of the row that it replaces: a change that the snapshot lacks ca
 """
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import and_
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
@@ -26,12 +24,12 @@ from contract.events import (
 from spark_jobs.decoding import wire
 from spark_jobs.decoding.schema import Column
 from spark_jobs.options.table_settings import TableSettings
-from spark_jobs.ordering.changes import KEY, STORED_AT, filled, is_same
+from spark_jobs.ordering.changes import KEY, STORED_AT, STORED_ROW, filled
 from spark_jobs.ordering.orderer import StoredRows
 from spark_jobs.sources.postgres.first_load import LoadBatch
 
-# No field that becomes a column can have these names.
-_STORED, _STORED_KEY = "stored row", "stored key"
+# No field that becomes a column can have this name.
+_STORED_KEY = "stored key"
 _NUMBER = "decimal(38, 0)"
 
 
@@ -43,17 +41,13 @@ def differences(
     None without a table. `columns`: the table's. `complete`: each row of the source is an event, so others are gone.
     """
     compared = [column for column in columns if column.name not in {*ADDED_TYPES, TRANSACTION}]
-    stored = stored_rows({column.name: column.stored for column in compared})
+    stored = stored_rows.whole(compared)
     if stored is None:
         return None
-    there = stored.select(
-        F.col(KEY).alias(_STORED_KEY), STORED_AT, F.struct(*(column.name for column in compared)).alias(_STORED)
-    )
+    there = stored.withColumnRenamed(KEY, _STORED_KEY)
     joined = events.join(there, F.col(KEY) == F.col(_STORED_KEY), "full_outer")
-    # The table has no source values for columns that a query computes.
-    same = reduce(and_, (is_same(one, _STORED, "row") for one in compared)) & F.lit(stored_rows.passed_on is None)
     gone, new = F.isnull(KEY), F.isnull(_STORED_KEY)
-    written = joined.filter(F.when(gone, F.lit(complete)).otherwise(new | ~same))
+    written = joined.filter(F.when(gone, F.lit(complete)).otherwise(new | ~stored_rows.are_same(compared)))
     return written.select(*_events(events, stored_rows.settings, batch, gone))
 
 
@@ -62,7 +56,7 @@ def _events(events: DataFrame, settings: TableSettings, batch: LoadBatch, gone: 
     assert isinstance(kind, T.StructType)  # noqa: S101  (decode.py makes it)
     names = dict.fromkeys((*settings.key_fields, *settings.partition_fields))
     delete = {
-        **{name: F.col(_STORED)[name] for name in names},
+        **{name: F.col(STORED_ROW)[name] for name in names},
         LSN: F.col(STORED_AT),
         OPERATION: F.lit(DELETE),
         DELETED: F.lit(IS_DELETED),

@@ -170,7 +170,6 @@ class Claim:
     _: KW_ONLY
     log: Log
     stop: threading.Event = field(default_factory=threading.Event)
-    lease_seconds: float = LEASE_SECONDS
     clock: Callable[[], float] = time.monotonic
     _number: int = field(default=0, init=False)
     _beats: int = field(default=0, init=False)
@@ -201,14 +200,14 @@ class Claim:
 
     def check(self) -> None:
         """Raise ConcurrentWriterError when another job has taken the claim; queries only when a renewal is late."""
-        if self._number and self.clock() - self._renewed > self.lease_seconds / 2:
+        if self._number and self.clock() - self._renewed > LEASE_SECONDS / 2:
             self._renew()
 
     def release(self) -> None:
         """Let the next job continue immediately."""
         self._ended.set()
         if self._thread:
-            self._thread.join(self.lease_seconds)
+            self._thread.join(LEASE_SECONDS)
         if self._number:
             # Errors here don't matter: the next job detects by itself that this one is gone.
             with contextlib.suppress(Exception):
@@ -262,19 +261,19 @@ class Claim:
                     f"{self.table} is being written by another job ({held.get('job')}): run one job per table; "
                     "when that one has ended this one can be started"
                 )
-            if waited > self.lease_seconds:
+            if waited > LEASE_SECONDS:
                 self.log(f"{self.table}: the job before ({held.get('job')}) is gone, its claim is taken over")
                 return True
             if not told:
                 self.log(f"{self.table}: waiting to see whether the job before ({held.get('job')}) still lives")
                 told = True
-            if self.stop.wait(self.lease_seconds / 60):
+            if self.stop.wait(LEASE_SECONDS / 60):
                 return False
             text = self.store.read(_name(number))
         return False
 
     def _keep(self) -> None:
-        while not self._ended.wait(self.lease_seconds / 3):
+        while not self._ended.wait(LEASE_SECONDS / 3):
             try:
                 self._renew()
             except ConcurrentWriterError:
@@ -313,10 +312,10 @@ def _name(number: int) -> str:
     return f"{number:012d}.json"
 
 
-def _parsed(text: str | None) -> dict[str, Any]:
+def _parsed(text: str) -> dict[str, Any]:
     """Return a claim's entries; none for an incomplete one (on a local disk a crash can leave half of it)."""
     try:
-        found = json.loads(text or "{}")
+        found = json.loads(text)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

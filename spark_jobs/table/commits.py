@@ -167,7 +167,7 @@ class Timeline:
         """Yield the metadata of commits with a checkpoint, newest first, archived ones too; others' have none."""
         if not self.exists():
             return
-        for _, metadata in self._newest_first(self.meta_client()):
+        for _, metadata in self._with_archived():
             entries: dict[str, str] = metadata.get("extraMetadata") or {}
             if SOURCE_KEY in entries:
                 yield entries
@@ -175,7 +175,7 @@ class Timeline:
     def carried(self, after: str, to: str) -> list[Carried]:
         """Return the completed writes with progress after `after` up to `to`, oldest first; `to` in any case."""
         found: list[tuple[str, str]] = []
-        for time, metadata in self._newest_first(self.meta_client()):
+        for time, metadata in self._with_archived():
             progress = (metadata.get("extraMetadata") or {}).get(SOURCE_KEY)
             if progress is None or time > to:
                 continue
@@ -187,9 +187,9 @@ class Timeline:
         found.reverse()
         return [Carried(*write, since) for (since, _), write in itertools.pairwise(found)]
 
-    def active(self) -> Iterator[tuple[str, bytes]]:
-        """Yield time and details of the active timeline's completed writes, newest first."""
-        return self.instants(self.meta_client().getActiveTimeline())
+    def active(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield time and metadata of the active timeline's completed writes, newest first."""
+        return self.writes(self.meta_client().getActiveTimeline())
 
     def failed(self) -> list[str]:
         """Return the times of unfinished writes, newest first; table services aren't writes."""
@@ -247,13 +247,13 @@ class Timeline:
         builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
         return builder.setConf(configuration).setBasePath(self._path).build()
 
-    def instants(self, timeline: Any) -> Iterator[tuple[str, bytes]]:
-        """Yield time and details of a timeline's completed writes, newest first."""
+    def writes(self, timeline: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield time and metadata of a timeline's completed writes, newest first."""
         completed = timeline.getCommitsTimeline().filterCompletedInstants()
         for instant in completed.getReverseOrderedInstants().toArray():
             details = completed.getInstantDetails(instant)
             if details.isPresent():
-                yield self._time_of(instant), bytes(details.get())
+                yield self._time_of(instant), json.loads(bytes(details.get()))
 
     def _completed(self) -> Any:
         return self.meta_client().getActiveTimeline().getCommitsTimeline().filterCompletedInstants()
@@ -265,13 +265,12 @@ class Timeline:
         except TypeError as error:  # py4j's answer for a missing class
             raise SettingsError("Hudi isn't on Spark's class path: give its bundle with --jars") from error
 
-    def _newest_first(self, client: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-        for time, details in self.instants(client.getActiveTimeline()):
-            yield time, json.loads(details)
+    def _with_archived(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        client = self.meta_client()
+        yield from self.writes(client.getActiveTimeline())
         archived = client.getArchivedTimeline()
         archived.loadCompletedInstantDetailsInMemory()
-        for time, details in self.instants(archived):
-            yield time, json.loads(details)
+        yield from self.writes(archived)
 
     def _time_of(self, instant: Any) -> str:
         return str(instant.requestedTime() if self._newest_version > TABLE_VERSION else instant.getTimestamp())

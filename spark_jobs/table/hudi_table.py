@@ -4,7 +4,6 @@ A table keeps its first index layout. An index finds a stored row by its own rul
 number of buckets, Hudi doesn't find the existing rows, and writes each of them a second time.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -156,9 +155,8 @@ class HudiTable(Timeline):
         with self._memory.only_writer(f"{self._path}/.hoodie") if alone else nullcontext():
             rows.write.format("hudi").options(**options).mode("append").save(self._path)
         newest = None
-        for instant, details in self.instants(self.meta_client().getActiveTimeline()):
+        for instant, found in self.active():
             newest = newest or instant
-            found = json.loads(details)
             entries = found.get("extraMetadata") or {}
             if entries.get(commits.SOURCE_KEY) == metadata[commits.SOURCE_KEY]:
                 return _commit(instant, newest, found)
@@ -201,7 +199,7 @@ class HudiTable(Timeline):
         return repair.write_client(self._spark, self._path, self._settings.name, given)
 
     def _check_index(self) -> None:
-        written = [json.loads(details) for _, details in self.active()]
+        written = [metadata for _, metadata in self.active()]
         if not written:
             return
         wanted = layout_of(self._settings)

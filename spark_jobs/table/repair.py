@@ -35,7 +35,7 @@ def refuse_data_without_timeline(hadoop: Hadoop, path: str) -> None:
 def refuse_damage(timeline: Timeline, hadoop: Hadoop, path: str) -> None:
     """Raise JobError when the table lacks a commit of its files, or a file that an active commit names."""
     files, instants = _found(hadoop.files_in(path))
-    commits = [(instant, json.loads(details)) for instant, details in timeline.active()]
+    commits = list(timeline.active())
     first = min((instant for instant, _ in commits), default="")
     lost = {instant for instant in files.values() if instant >= first} - instants
     # A task that outlives its commit may write a file after the rollback.
@@ -172,25 +172,24 @@ def take_back_doubled_buckets(timeline: Timeline, jvm: Any, path: str, client: C
     """Roll back the newest commits, a line for each, until no bucket has two file groups; JobError if some remain."""
     done: list[str] = []
     while broken := _doubled_buckets(timeline, jvm):
-        newest = next(timeline.instants(timeline.meta_client().getActiveTimeline()), None)
-        entries = {} if newest is None else json.loads(newest[1]).get("extraMetadata") or {}
+        newest, metadata = next(timeline.active(), ("", {}))
         # Without progress it is a compaction or clustering, not a write of events.
-        if newest is None or len(done) == _MOST_TAKEN_BACK or commits.SOURCE_KEY not in entries:
+        if len(done) == _MOST_TAKEN_BACK or commits.SOURCE_KEY not in (metadata.get("extraMetadata") or {}):
             raise JobError(
                 f"{path}: bucket {broken[0]} has two file groups, which Hudi can't write to; give another "
                 "--target-base-path with --ignore-checkpoint and load the table again"
             )
         with client(**_LISTED) as writing:
-            writing.rollback(newest[0])
-        done.append(f"took back commit {newest[0]}: two jobs had written bucket {broken[0]}; its events come again")
+            writing.rollback(newest)
+        done.append(f"took back commit {newest}: two jobs had written bucket {broken[0]}; its events come again")
     return done
 
 
 def _doubled_buckets(timeline: Timeline, jvm: Any) -> list[str]:
     """Return the two newest commits' buckets, as `partition/number`, with more than one file group."""
     client = timeline.meta_client()
-    newest = [json.loads(details) for _, details in islice(timeline.instants(client.getActiveTimeline()), 2)]
-    written = {partition for found in newest for partition in found.get("partitionToWriteStats") or {}}
+    newest = islice(timeline.writes(client.getActiveTimeline()), 2)
+    written = {partition for _, found in newest for partition in found.get("partitionToWriteStats") or {}}
     context = jvm.org.apache.hudi.common.engine.HoodieLocalEngineContext(client.getStorageConf())
     views = jvm.org.apache.hudi.common.table.view.FileSystemViewManager
     metadata = jvm.org.apache.hudi.common.config.HoodieMetadataConfig.newBuilder().enable(False).build()

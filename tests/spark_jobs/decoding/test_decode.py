@@ -94,35 +94,6 @@ def test_events_are_read_by_the_contracts_names(decode: Decode, monkeypatch: pyt
     assert [row["placeholders"] for row in rows] == [[], [], [], ["products"]]
 
 
-# Debezium 3.7.0's values for PostgreSQL's, and the stored number: days or microseconds since 1970.
-FAR_TIMES: list[tuple[str, str | int, int]] = [
-    ("order_date", 2_146_033_979, 2_146_033_979),  # infinity
-    ("order_date", -2_147_472_691, -2_147_472_691),  # -infinity
-    ("order_date", 2_932_896, 2_932_896),  # 9999-12-31
-    ("order_date", 2_145_042_905, 2_145_042_905),  # 5874897-12-31
-    ("order_date", -735_160, -735_160),  # 0044-03-15 BC
-    ("updated_at", "infinity", 9_223_372_036_825_200_000),
-    ("updated_at", "-infinity", -9_223_372_036_832_400_000),
-    ("updated_at", "9999-12-31T23:59:59.999999Z", 253_402_300_799_999_999),
-    ("updated_at", "+10000-01-01T00:00:00.000000Z", 253_402_300_800_000_000),
-    ("updated_at", "-0043-03-15T12:00:00.000000Z", -63_517_780_800_000_000),
-    ("updated_at", "-4712-01-01T00:00:00.000000Z", -210_863_520_000_000_000),
-]
-
-
-def test_infinite_and_far_times_keep_their_value(spark: SparkSession, columns: tuple[Column, ...]) -> None:
-    lines = [json.dumps(event(1, 1) | {name: sent}) for name, sent, _ in FAR_TIMES]
-    decoded = Decoder(columns, required=REQUIRED)(frame_of(spark, lines)).orderBy("number")
-    # Python's own dates end at the years 1 and 9999.
-    stored = decoded.select(
-        "reason",
-        F.expr("unix_date(row.order_date)").alias("order_date"),
-        F.expr("unix_micros(row.updated_at)").alias("updated_at"),
-    ).collect()
-    assert [row["reason"] for row in stored] == [None] * len(FAR_TIMES)
-    assert [row[name] for row, (name, _, _) in zip(stored, FAR_TIMES, strict=True)] == [kept for *_, kept in FAR_TIMES]
-
-
 def test_an_array_has_each_date_that_postgresql_has(decode: Decode) -> None:
     dates = {
         "0001-01-01": -719_162,

@@ -156,13 +156,6 @@ def test_the_lakes_columns_have_the_types_that_the_table_of_types_says(loaded: d
     assert kinds[LSN] == "bigint"
 
 
-def test_only_rows_with_what_no_decimal_can_be_have_special_values(loaded: dict[str, Loaded]) -> None:
-    rows = HudiRs(base_uri=str(loaded["every_type"].lake.table_path)).rows(["id", SPECIALS_COLUMN]).to_pylist()
-    by_key = {row["id"]: row[SPECIALS_COLUMN] for row in rows}
-    assert by_key[99] is None
-    assert json.loads(by_key[101])["c_numeric_10_2"] == "NaN"
-
-
 def test_an_unchanged_large_value_is_known_whatever_the_type_that_was_guessed_as_text(decode: Decode) -> None:
     whole, unchanged = ({**json.loads(line), "order_id": 1} for line in RECORDED if '"__table":"large"' in line)
     unchanged["c_hstore"] = json.dumps({PLACEHOLDER: PLACEHOLDER}, separators=(",", ":"))

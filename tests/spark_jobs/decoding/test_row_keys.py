@@ -120,25 +120,19 @@ def rows(lake: Lake) -> list[dict[str, Any]]:
 @pytest.mark.integration
 def test_every_event_is_a_row_once(log_table: Lake) -> None:
     misfits = ("{", json.dumps(event(2, 10, "c", __lsn=None)))
-    events = [event(1, 10, "c"), event(1, 20), event(1, 20, customer_id="OTHER"), event(1, 30, "d")]
+    truncate = {key: value for key, value in event(1, 25, "t").items() if key.startswith("__") and key != "__deleted"}
+    events = [event(1, 10, "c"), event(1, 20), event(1, 20, customer_id="OTHER"), truncate, event(1, 30, "d")]
     report = log_table.run(*events, *misfits)
-    assert (report.upserts, report.deletes, report.folded, report.quarantined) == (4, 0, 0, 2)
-    expected = [(10, "c"), (20, "u"), (20, "u"), (30, "d")]
-    assert sorted((row["__lsn"], row["__op"]) for row in rows(log_table)) == expected
+    assert (report.upserts, report.deletes, report.folded, report.quarantined) == (5, 0, 0, 2)
+    expected = [(10, "c", 1), (20, "u", 1), (20, "u", 1), (25, "t", None), (30, "d", 1)]
+    assert [(row["__lsn"], row["__op"], row["order_id"]) for row in rows(log_table)] == expected
     before = [row[EVENT_ID] for row in rows(log_table)]
-    assert len(set(before)) == 4
+    assert len(set(before)) == 5
     log_table.run(*events)  # in a separate batch
-    log_table.run(*events, *events, event(2, 40, "c"))  # and twice in one
-    assert [row[EVENT_ID] for row in rows(log_table)][:4] == before
-    assert len(rows(log_table)) == 5
-
-
-@pytest.mark.long
-@pytest.mark.integration
-def test_a_truncate_is_a_row_too(log_table: Lake) -> None:
-    truncate = {key: value for key, value in event(1, 20, "t").items() if key.startswith("__") and key != "__deleted"}
-    log_table.run(event(1, 10, "c"), truncate)
-    assert [(row["__lsn"], row["__op"], row["order_id"]) for row in rows(log_table)] == [(10, "c", 1), (20, "t", None)]
+    # And twice in one, which brings a column.
+    log_table.run(*events, *events, event(2, 40, "c", note="new"))
+    assert [row[EVENT_ID] for row in rows(log_table)][:5] == before
+    assert [row["note"] for row in rows(log_table)] == [None] * 5 + ["new"]
 
 
 @pytest.mark.integration
@@ -152,21 +146,3 @@ def test_equal_rows_of_one_copy_are_all_kept(log_table: Lake) -> None:
     last = event(9, 30, "c", updated_at="2026-11-20T23:23:11.083002Z")
     log_table.run(event(1, 5, "c"), *copied, event(9, 20, "c"), *copied, last)
     assert len(rows(log_table)) == 405
-
-
-@pytest.mark.long
-@pytest.mark.integration
-def test_a_column_that_comes_later_leaves_identities_as_they_are(log_table: Lake) -> None:
-    log_table.run(event(1, 10, "c"))
-    log_table.run(event(2, 20, "c", note="new"))
-    assert log_table.run(event(1, 10, "c")).files == 1
-    assert [row["note"] for row in rows(log_table)] == [None, "new"]
-
-
-@pytest.mark.integration
-def test_append_only_with_a_key_is_refused(lake: Lake) -> None:
-    lake.extra = {keys.APPEND_ONLY: "true"}
-    with pytest.raises(
-        SettingsError, match=r"recordkey\.field=order_id contradicts hoodie\.streamer\.append\.only=true"
-    ):
-        lake.settings()

@@ -48,9 +48,6 @@ class HudiTables:
         ordered = frame.withColumn("__lsn", F.lit(self.order))
         ordered.write.format("hudi").options(**options).mode("append").save(str(self.path(name)))
 
-    def read(self, name: str) -> DataFrame:
-        return self.spark.read.format("hudi").load(str(self.path(name)))
-
     def commits(self, name: str) -> int:
         return len(list((self.path(name) / ".hoodie").glob("*.commit")))
 
@@ -87,12 +84,9 @@ class History(MadeTable):
     of: Path
     key: str
 
-    def settings(self, **more: str) -> settings.Settings:
-        own = {keys.HISTORY_OF: str(self.of), keys.RECORD_KEY: f"{self.key},{COMMIT},{VERSION}"}
-        return self.decided(COMMIT, own | more)
-
     def job(self) -> HistoryTable:
-        job = self.started(self.settings())
+        own = {keys.HISTORY_OF: str(self.of), keys.RECORD_KEY: f"{self.key},{COMMIT},{VERSION}"}
+        job = self.started(self.decided(COMMIT, own))
         assert isinstance(job, HistoryTable)
         return job
 

@@ -3,16 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from analytics.queries import QUERIES
 from contract.history import COMMIT, ENDED, VERSION
 from spark_jobs.derived import differences, history
-from spark_jobs.errors import SettingsError
 from spark_jobs.options import keys
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.table.commits import Carried, Timeline
@@ -77,53 +74,26 @@ def kept(lake: Lake, request: pytest.FixtureRequest) -> Kept:
 
 @pytest.mark.parametrize("kept", ["COPY_ON_WRITE", long("MERGE_ON_READ")], indirect=True)
 def test_every_version_of_one_commit_is_there_in_order(kept: Kept) -> None:
+    # A column of the table has the name of one of the history's.
+    odd = {"b": {"ended": "x"}}
+    names = ("a", "b", "b", None, None, "c", "one")
     kept.lake.run(
-        *(change(1, 10 + number, name) for number, name in enumerate(("a", "b", "b", None, None, "c", "one"))),
+        *(change(1, 10 + number, name) | odd.get(name or "", {}) for number, name in enumerate(names)),
         change(2, 20, "zwei"),
         *(change(3, 21 + number, name) for number, name in enumerate((None, "three", None))),
     )
     assert len(kept.put_away()) == 1
     assert kept.follow() == 1
     assert kept.versions(key=1) == [(1, name) for name in ("one", "a", "b", None, "c", "one")]
+    found = kept.rows().filter("order_id = 1").orderBy(COMMIT, VERSION).collect()
+    assert [row["ended_"] for row in found] == [None, None, "x", None, None, None]
     assert kept.versions(key=2) == [(2, "two"), (2, "zwei")]
     assert kept.versions(key=3) == [(3, "three"), (3, None)]
     [*of_the_first, last] = kept.queried()[:5]
     assert of_the_first == [("one", 1, 10), ("a", 10, 11), ("b", 11, 13), ("c", 15, 16)]
     assert last == ("one", 16, None)
-
-
-@pytest.mark.long
-def test_what_ends_as_it_was_has_had_the_versions_in_between(kept: Kept) -> None:
-    kept.lake.run(change(1, 10, "uno") | {"ended": "x"}, change(1, 11, "one"))
-    assert kept.follow() == 1
-    assert kept.versions(key=1) == [(1, "one"), (1, "uno"), (1, "one")]
-    assert [row["ended_"] for row in kept.rows().filter("order_id = 1").orderBy(COMMIT, VERSION).collect()] == [
-        None,
-        "x",
-        None,
-    ]
-    kept.lake.run(change(1, 12, "one"), change(1, 13, "one"))
+    kept.lake.run(change(1, 30, "one"), change(1, 31, "one"))
     assert kept.follow() == 0
-
-
-@pytest.mark.long
-def test_what_is_sent_again_is_no_version(kept: Kept) -> None:
-    kept.lake.run(change(1, 10, "a"), change(1, 11, None), change(1, 12, "b"))
-    kept.follow()
-    kept.lake.run(change(1, 1, "one"), change(1, 10, "a"), change(1, 11, None), change(1, 12, "b"), change(1, 13, "c"))
-    assert kept.follow() == 1
-    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", None, "b", "c")]
-
-
-@pytest.mark.long
-def test_what_the_history_has_is_put_away_no_longer(kept: Kept) -> None:
-    for number in range(3):
-        kept.lake.run(change(1, 10 + 2 * number, "x"), change(1, 11 + 2 * number, "y"))
-    assert len(kept.put_away()) == 3
-    assert kept.follow() == 3
-    kept.lake.run(change(1, 30, "z"))
-    assert kept.follow() == 1
-    assert kept.put_away() == []
 
 
 @pytest.mark.long
@@ -256,45 +226,29 @@ def versions_of(log: Sequence[tuple[int, str | None]]) -> list[Version]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("extra", "arguments", "line"),
-    [
-        ({keys.APPEND_ONLY: "true", keys.RECORD_KEY: "__event_id"}, (), "isn't supported with hoodie.streamer.append"),
-        (
-            {keys.TRANSFORMER_SQL: "SELECT * FROM <SRC>"},
-            ("--transformer-class", "SqlQueryBasedTransformer"),
-            "transformer-class",
-        ),
-    ],
-)
-def test_what_can_have_no_versions_in_between_is_refused(
-    spark: SparkSession, tmp_path: Path, extra: dict[str, str], arguments: tuple[str, ...], line: str
-) -> None:
-    with pytest.raises(SettingsError, match=line):
-        Lake(spark, tmp_path, KEPT | extra, arguments).settings()
-
-
-def test_what_is_sent_again_among_waiting_commits_is_no_version(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_sent_again_is_no_version(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "_READABLE_COMMITS", 1)
-    kept.lake.run(change(1, 10, "a"), change(1, 11, "b"))
-    kept.lake.run(change(1, 10, "a"), change(1, 11, "b"), change(1, 12, "c"))
+    again = [change(1, 10, "a"), change(1, 11, None), change(1, 12, "b")]
+    kept.lake.run(*again)
+    kept.follow()
+    # The history has them; then a commit that waits does.
+    again = [change(1, 1, "one"), *again, change(1, 13, "c"), change(1, 14, "d")]
+    kept.lake.run(*again)
+    kept.lake.run(*again, change(1, 15, "e"))
     assert kept.follow() == 1
-    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", "b", "c")]
+    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", None, "b", "c", "d", "e")]
 
 
-@pytest.mark.parametrize(
-    "cleaning",
-    [
-        {"hoodie.cleaner.commits.retained": "1"},
-        {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.cleaner.fileversions.retained": "1"},
-    ],
-    ids=["by commits", "by versions"],
-)
-def test_commits_that_are_cleaned_earlier_than_by_default_come_from_their_events(
-    kept: Kept, cleaning: dict[str, str]
-) -> None:
-    kept.lake.extra = KEPT | cleaning | {"hoodie.clean.max.commits": "1"}
+def test_commits_that_are_cleaned_earlier_than_by_default_come_from_their_events(kept: Kept) -> None:
+    at_once = KEPT | {"hoodie.clean.max.commits": "1"}
+    kept.lake.extra = at_once | {"hoodie.cleaner.commits.retained": "1"}
     for number, names in enumerate([("a", "b"), ("c",), (None, "d")]):
         kept.lake.run(*(change(1, 10 * number + each + 10, name) for each, name in enumerate(names)))
     kept.follow()
     assert kept.versions(key=1) == [(1, name) for name in ("one", "a", "b", "c", None, "d")]
+    # Cleaning by versions doesn't say which commits it kept: the newest alone is certainly whole.
+    by_versions = {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.cleaner.fileversions.retained": "1"}
+    kept.lake.extra = at_once | by_versions
+    kept.lake.run(change(1, 40, "e"))
+    table = kept.lake.table()
+    assert table.first_whole() == table.last_instant()

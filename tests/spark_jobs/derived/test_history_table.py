@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from contract.history import COMMIT, ENDED, VALID_FROM, VERSION
-from spark_jobs.errors import JobError, SettingsError
-from spark_jobs.options import keys
+from contract.history import COMMIT, ENDED, VALID_FROM
+from spark_jobs.errors import JobError
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.table.commits import Timeline
 from spark_jobs.table.kept_table import as_of
@@ -135,25 +134,3 @@ def test_it_waits_for_its_table_and_refuses_another_kinds_progress(spark: SparkS
     other._write(street.rows().drop(*own), '{"x": 1}')
     with pytest.raises(JobError, match="isn't a history's"):
         street.job()
-
-
-@pytest.mark.parametrize(
-    ("change", "line"),
-    [
-        ({keys.RECORD_KEY: "address_id"}, "a history's is its table's key and, behind it, __commit,__version"),
-        (
-            {keys.RECORD_KEY: f"valid_from,{COMMIT},{VERSION}"},
-            "is a column of each history: its table's is valid_from_",
-        ),
-        (
-            {keys.PARTITION_PATH: "street", keys.KEY_GENERATOR: "org.apache.hudi.keygen.ComplexKeyGenerator"},
-            "a history has no partitions",
-        ),
-    ],
-)
-def test_what_a_history_can_not_be_is_said(
-    spark: SparkSession, tmp_path: Path, change: dict[str, str], line: str
-) -> None:
-    street = empty(spark, tmp_path)
-    with pytest.raises(SettingsError, match=line):
-        street.settings(**change)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from contract.events import READ_MS
+from contract.history import COMMIT, VERSION
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import command_line, keys, properties, settings
 from spark_jobs.options.settings import FileSettings, KafkaSettings, Settings
@@ -96,6 +98,10 @@ def test_kafka() -> None:
     assert (decided.source.from_earliest, decided.source.max_events) == (False, 9)
     assert "AWS_MSK" not in repr(decided)
     assert warnings == ["hoodie.streamer.source.dfs.root is not used: it has no meaning for Kafka"]
+    for start, from_earliest in (([], False), (["auto.offset.reset=Earliest"], True)):
+        decided, _ = decide(TOPIC, "bootstrap.servers=x:1", *start, arguments=KAFKA)
+        assert isinstance(decided.source, KafkaSettings)
+        assert decided.source.from_earliest is from_earliest
 
 
 LOADED = (
@@ -161,10 +167,37 @@ def test_what_has_no_use_is_said(given: str, warning: str) -> None:
     ],
 )
 def test_refusals_name_the_key(changed: str, reason: str) -> None:
+    refused(changed, reason)
+
+
+def refused(changed: str, reason: str, arguments: Sequence[str] = ()) -> None:
     with pytest.raises(SettingsError) as refusal:
-        decide(*changed.split(";"))
+        decide(*changed.split(";"), arguments=arguments)
     assert str(refusal.value).startswith(changed.partition("=")[0])
     assert reason in str(refusal.value)
+
+
+KEY, ONLY, KEPT = keys.RECORD_KEY, f"{keys.APPEND_ONLY}=true", f"{keys.HISTORY_KEPT}=true"
+HISTORY = f"{keys.HISTORY_OF}=s3://lake/address"
+BY_COMMIT, BY_READING = (["--source-ordering-field", name] for name in (COMMIT, READ_MS))
+TRANSFORMED = ["--transformer-class", "SqlQueryBasedTransformer"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "arguments", "reason"),
+    [
+        (f"{KEY}=order_id;{ONLY}", [], f"contradicts {ONLY}"),
+        (f"{KEPT};{ONLY};{KEY}=__event_id", [], f"isn't supported with {keys.APPEND_ONLY}"),
+        (f"{KEPT};{keys.TRANSFORMER_SQL}=S", TRANSFORMED, "isn't supported with --transformer-class"),
+        (f"{KEY}=a,{COMMIT},b;{HISTORY}", BY_COMMIT, "a history's is its table's key and, behind it, "),
+        (f"{KEY}={COMMIT},{VERSION};{HISTORY}", BY_COMMIT, "a history's is its table's key and, behind it, "),
+        (f"{KEY}=ended,{COMMIT},{VERSION};{HISTORY}", BY_COMMIT, "column of each history: its table's is ended_"),
+        (f"{keys.PARTITION_PATH}=b;{KEY}=a,{COMMIT},{VERSION};{HISTORY}", BY_COMMIT, "a history has no partitions"),
+        (f"{keys.SQL_TABLES}=a=/a,a;{keys.SQL_QUERY}=S", BY_READING, "'a' isn't a table's name=path, each once"),
+    ],
+)
+def test_tables_without_a_key_and_made_tables_have_bounds(changed: str, arguments: list[str], reason: str) -> None:
+    refused(changed, reason, arguments)
 
 
 DECLARED = properties.declared_in(command_line.Options) | settings.PROPERTIES | settings.OF_MANY_TABLES
@@ -231,13 +264,6 @@ def test_a_sync_can_be_switched_on_by_property_and_needs_a_database() -> None:
 def test_kafka_needs_servers_and_a_known_start(given: list[str], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         decide(TOPIC, *given, arguments=KAFKA)
-
-
-@pytest.mark.parametrize(("given", "from_earliest"), [([], False), (["auto.offset.reset=Earliest"], True)])
-def test_a_topic_is_read_from_its_end_on_unless_said(given: list[str], from_earliest: bool) -> None:
-    decided, _ = decide(TOPIC, "bootstrap.servers=x:1", *given, arguments=KAFKA)
-    assert isinstance(decided.source, KafkaSettings)
-    assert decided.source.from_earliest is from_earliest
 
 
 @pytest.mark.parametrize(

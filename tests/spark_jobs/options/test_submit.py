@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.options import command_line, keys, properties, settings
+from spark_jobs.options import command_line, keys, properties, settings, submit
 from spark_jobs.options.settings import FileSettings
-from spark_jobs.options.submit import TableJob
-from spark_jobs.options.submit import job_arguments as arguments_of
+from spark_jobs.options.table_list import TableList
 from spark_jobs.runtime import archive
 from tests.spark_jobs.events import ROOT
+from tests.spark_jobs.options.test_table_list import first
 
-JOB = TableJob(
+JOB = submit.TableJob(
     landing="s3://landing/cdc-events/",
     table_path="s3://lake/cdc_events",
     database="datalake",
@@ -28,7 +28,7 @@ JOB = TableJob(
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 def test_the_job_understands_its_arguments(table_type: str) -> None:
-    given = command_line.parse(arguments_of(replace(JOB, table_type=table_type, sync_interval_seconds=7)))
+    given = command_line.parse(submit.job_arguments(replace(JOB, table_type=table_type, sync_interval_seconds=7)))
     file = [(keys.RECORD_KEY, "order_id"), (keys.STOP_FILE, "overridden")]
     warnings: list[str] = []
     overrides = properties.parse_overrides(given.hoodie_conf)
@@ -41,6 +41,34 @@ def test_the_job_understands_its_arguments(table_type: str) -> None:
     assert decided.options.min_sync_interval_seconds == 7
     assert decided.options.continuous
     assert warnings == []
+
+
+def test_what_a_submission_of_many_writes_is_what_the_application_reads() -> None:
+    own = {keys.RECORD_KEY: "id", keys.QUARANTINE_PATH: "s3://q/a=b#c!\\d"}
+    job = replace(JOB, landing="s3://landing/shop.public.odd name:x", ordering_field="seq", configuration=own)
+    files = {
+        "2.properties": "hoodie.metadata.enable=false\n",
+        "job.properties": submit.table_properties(replace(job, sync_interval_seconds=7, table_type="MERGE_ON_READ")),
+        "list.properties": submit.list_properties(
+            {job.name: "s3://assets/job.properties"}, {keys.METRICS_NAMESPACE: "dev"}
+        ),
+    }
+    arguments = submit.multi_table_arguments(
+        properties_file="s3://assets/list.properties",
+        config_folder="s3://assets",
+        base_path_prefix="s3://lake",
+        configuration={keys.STOP_FILE: "s3://b/stop"},
+    )
+    found = TableList(command_line.parse_many(arguments), lambda path: files[path.removeprefix("s3://assets/")])
+    decided = first(found)
+    table = decided.table
+    assert isinstance(decided.source, FileSettings)
+    assert (found.stop_file, found.metrics_namespace) == ("s3://b/stop", "dev")
+    assert decided.source.root == job.landing
+    assert (table.base_path, table.table_type, table.ordering_field) == (job.table_path, "MERGE_ON_READ", "seq")
+    assert (decided.options.min_sync_interval_seconds, decided.options.continuous) == (7, True)
+    assert decided.quarantine_path == "s3://q/a=b#c!\\d"
+    assert table.write_options["hoodie.metadata.enable"] == "false"
 
 
 @pytest.fixture(scope="module")

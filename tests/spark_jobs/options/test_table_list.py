@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from spark_jobs.errors import SettingsError
-from spark_jobs.options import command_line, keys, submit
+from spark_jobs.options import command_line, keys
 from spark_jobs.options.settings import Settings
 from spark_jobs.options.table_list import TableList
 
@@ -155,40 +155,3 @@ def test_other_options_are_refused_by_name(arguments: list[str], message: str) -
     with pytest.raises(SettingsError) as refusal:
         command_line.parse_many(arguments)
     assert str(refusal.value).startswith(message)
-
-
-def test_what_a_submission_writes_is_what_the_application_reads() -> None:
-    job = submit.TableJob(
-        landing="s3://landing/shop.public.odd name:x",
-        table_path="s3://lake/shop/orders",
-        database="shop",
-        table="orders",
-        schema_file="s3://conf/orders.avsc",
-        properties_file="s3://conf/lean.properties",
-        table_type="MERGE_ON_READ",
-        ordering_field="seq",
-        sync_interval_seconds=7,
-        configuration={keys.RECORD_KEY: "id", keys.QUARANTINE_PATH: "s3://q/a=b#c!\\d"},
-    )
-    files = {
-        "lean.properties": "hoodie.metadata.enable=false\n",
-        "1.properties": submit.table_properties(job),
-        "list.properties": submit.list_properties(
-            {job.name: "s3://conf/1.properties"}, {keys.METRICS_NAMESPACE: "dev"}
-        ),
-    }
-    arguments = submit.multi_table_arguments(
-        properties_file="s3://conf/list.properties",
-        config_folder="s3://conf",
-        base_path_prefix="s3://lake",
-        configuration={keys.STOP_FILE: "s3://b/stop"},
-    )
-    found = TableList(command_line.parse_many(arguments), lambda path: files[path.removeprefix("s3://conf/")])
-    decided = first(found)
-    table = decided.table
-    assert (found.stop_file, found.metrics_namespace) == ("s3://b/stop", "dev")
-    assert decided.source.root == job.landing  # type: ignore[union-attr]
-    assert (table.base_path, table.table_type, table.ordering_field) == (job.table_path, "MERGE_ON_READ", "seq")
-    assert (decided.options.min_sync_interval_seconds, decided.options.continuous) == (7, True)
-    assert decided.quarantine_path == "s3://q/a=b#c!\\d"
-    assert decided.table.write_options["hoodie.metadata.enable"] == "false"

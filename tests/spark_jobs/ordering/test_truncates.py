@@ -3,7 +3,6 @@
 Stories run one after the other in a table, each with its own keys; a TRUNCATE affects all, so it comes last.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -33,15 +32,11 @@ def read(key: int, who: str = "read") -> Event:
     return event(key, 0, "r", customer_id=who) | {LSN: None}
 
 
-def made(spark: SparkSession, folder: Path, extra: Mapping[str, str], kind: str = "COPY_ON_WRITE") -> Lake:
-    return Lake(spark, folder, extra=extra, arguments=["--table-type", kind])
-
-
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", long("MERGE_ON_READ")])
 def test_a_truncate_removes_what_isnt_newer_and_nothing_brings_it_back(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
-    lake = made(spark, tmp_path, APPLY, kind)
+    lake = Lake(spark, tmp_path, extra=APPLY, arguments=["--table-type", kind])
     lake.run(event(1, 80, "c"), event(2, 88, "c"), event(3, 96, "c"), event(4, 240, "c"))
     # In one batch: changes before it, deletes too, and after it, of an old key and of a new one.
     report = lake.run(event(5, 104, "c"), event(1, 112, "d"), truncate(160), event(2, 168, "c"), event(6, 176, "c"))
@@ -70,7 +65,7 @@ def test_a_partitioned_table_is_emptied_in_all_its_folders(spark: SparkSession, 
 def test_an_ignored_truncate_leaves_the_rows_and_is_told_until_it_is_settled(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    lake = made(spark, tmp_path, IGNORE)
+    lake = Lake(spark, tmp_path, extra=IGNORE)
     lake.run(event(1, 80, "c"), truncate(160), event(2, 168, "c"))
     assert lake.lsns() == {1: 80, 2: 168}
     assert lake.table().progress()[IGNORED_TRUNCATE] == "160"
