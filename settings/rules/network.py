@@ -63,7 +63,6 @@ def vpn(environment: Environment) -> Iterator[Problem]:
 
 # One may be lost (a replaced node, a rolling change), and the other takes its tasks.
 FEWEST_WORKERS = 2
-FEWEST_ZONES = 2
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9.:/_-]*@sha256:[0-9a-f]{64}")
 _ACCOUNT = re.compile(r":iam::([0-9]{12}):")
 
@@ -83,7 +82,7 @@ def platform(environment: Environment) -> Iterator[Problem]:
 
 
 def cluster(environment: Environment) -> Iterator[Problem]:
-    """Check image, zones, and API access."""
+    """Check image and API access."""
     if (eks := environment.eks) is None:
         return
     own = f"{environment.account}.dkr.ecr.{environment.region}.amazonaws.com"
@@ -100,8 +99,6 @@ def cluster(environment: Environment) -> Iterator[Problem]:
             f"is of {registry}, and production takes its account's own: push it to {own}, or name that host in "
             "connectors.eks.registries",
         )
-    if len(environment.availability_zones) < FEWEST_ZONES:
-        yield "availability_zones", "workers on EKS stand in two zones, so that one may fail: name a second one"
     if private := [cidr for cidr in eks.endpoint_cidrs if is_private(ip_network(cidr))]:
         yield (
             "connectors.eks.endpoint_cidrs",
