@@ -8,7 +8,7 @@ import base64
 import hashlib
 from collections.abc import Sequence
 
-from aws_cdk import Annotations, CfnOutput, CfnResource, CustomResource, Duration, Fn, Size, Stack
+from aws_cdk import CfnOutput, CfnResource, CustomResource, Duration, Fn, Size, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kafkaconnect as kafkaconnect
@@ -17,7 +17,6 @@ from constructs import Construct
 
 from contract import tags
 from plugins.connector_names import GENERATION
-from plugins.releases.versions import Release
 from plugins.workers.connect_workers import properties_file
 from settings.environment import Environment
 from settings.environment_pipeline import POSTGRESQL
@@ -148,7 +147,6 @@ class MskConnect:
         policy.add_metadata("cfn-lint", {"config": {"ignore_checks": ["W3037"]}})
 
     def _plugin(self, id_: str, spec: ConnectorSpec) -> dict[str, str]:
-        _warn_of_unpinned(self._stack, spec.releases)
         resources = spec.certificates | spec.classes
         request: dict[str, object] = {
             "name": spec.name,
@@ -288,16 +286,6 @@ def _worker_configuration(stack: Stack, id_: str, spec: ConnectorSpec) -> kafkac
     if GENERATION in file:
         name, content = f"{name}-{spec.generation}", Fn.base64(file.replace(GENERATION, spec.generation))
     return kafkaconnect.CfnWorkerConfiguration(stack, id_, name=name, properties_file_content=content)
-
-
-def _warn_of_unpinned(stack: Stack, releases: Sequence[Release]) -> None:
-    for release in releases:
-        if not release.pinned:
-            Annotations.of(stack).add_warning_v2(
-                f"cdc-lake:unpinned-{release.file}",
-                f"plugins/releases/versions.toml has no SHA-256 for {release.file}, and the deployment will refuse "
-                "it: run `./lake dev lock plugins`",
-            )
 
 
 def _creating(action: str) -> iam.PolicyStatement:
