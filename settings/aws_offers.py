@@ -97,7 +97,10 @@ RELEASES = {"emr-7.8.0": "3.11", "emr-7.9.0": "3.11", "emr-7.10.0": "3.11"}
 
 APPLICATIONS = frozenset({"Hadoop", "Hive", "Hue", "Livy", "Presto", "Spark", "Trino"})
 
-# Default MB for YARN's containers (EMR release guide, "Task configuration", yarn.nodemanager.resource.memory-mb).
+# Instance types (EMR management guide, "Supported instance types") with their default MB for YARN's containers (EMR
+# release guide, "Task configuration", yarn.nodemanager.resource.memory-mb). In these families EMR starts at xlarge:
+# there is no m5.large. EC2 offers all of them in every region of ZONES (moto's copy of EC2's offerings), but not in
+# each zone of us-east-1: EMR and EC2 are asked at `./lake aws deploy`.
 YARN_MEMORY_MB = {
     "m5.xlarge": 12_288,
     "m5.2xlarge": 24_576,
@@ -109,8 +112,3 @@ YARN_MEMORY_MB = {
     "r5.2xlarge": 57_344,
     "r5.4xlarge": 122_880,
 }
-
-# EMR management guide, "Supported instance types". In these families EMR starts at xlarge: there is no m5.large. EC2
-# offers all of them in every region of ZONES (moto's copy of EC2's offerings), and not in each zone of us-east-1: EMR
-# and EC2 are asked at `./lake aws deploy`.
-INSTANCE_TYPES = frozenset(YARN_MEMORY_MB)
