@@ -23,7 +23,7 @@ from settings.environment_pipeline import POSTGRESQL
 from stacks.base import arn, bucket_arn, let_in, log_group, of_service, statement
 from stacks.connectors.specs import ConnectorSpec, PipelineConnectors
 from stacks.database import DatabaseStack
-from stacks.preparation import Egress, destinations
+from stacks.preparation import destinations
 from stacks.provider import MODELS, HandlerProvider, role_of, scheduled_function
 from stacks.streaming import StreamingStack
 
@@ -191,22 +191,23 @@ class MskConnect:
             port=POSTGRESQL,
             description="PostgreSQL from the connectors",
         )
-        own = Egress(port=POSTGRESQL, security_group=cluster.security_group_id)
-        ways = {"ConnectorsToDatabase": (own, "PostgreSQL")}
-        if outside := destinations(self._environment):
-            ways |= {way.id: (way, "PostgreSQL of an outside database") for way in outside}
+        ways = {"ConnectorsToDatabase": (cluster.security_group_id, POSTGRESQL, "PostgreSQL")}
+        for place, port in destinations(self._environment):
+            # Two rules with the same content can't coexist.
+            content = hashlib.sha256(f"{place}:{port}".encode()).hexdigest()[:8]
+            ways[f"ConnectorsToOutside{content}"] = (place, port, "PostgreSQL of an outside database")
+        if len(ways) > 1:
             CfnOutput(self._stack, "ClientSecurityGroup", value=brokers.security_group_id)
-        for id_, (way, description) in ways.items():
+        for id_, (place, port, description) in ways.items():
             # In this stack: a rule in the brokers' stack would make it depend on this one.
             ec2.CfnSecurityGroupEgress(
                 self._stack,
                 id_,
                 group_id=brokers.security_group_id,
-                destination_security_group_id=way.security_group,
-                cidr_ip=way.cidr,
+                **{"cidr_ip" if "/" in place else "destination_security_group_id": place},
                 ip_protocol="tcp",
-                from_port=way.port,
-                to_port=way.port,
+                from_port=port,
+                to_port=port,
                 description=description,
             )
 
