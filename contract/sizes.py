@@ -27,15 +27,9 @@ _POLLED_EVENTS, _FETCHES = 500, 16
 
 @dataclass(frozen=True)
 class SizeLimits:
-    """Kafka's limits for events of at most `event_bytes` bytes. Raises ValueError for more than Kafka could carry."""
+    """Kafka's limits for events of at most `event_bytes` bytes; settings allow LARGEST_SETTING_BYTES at the most."""
 
     event_bytes: int = LARGEST_EVENT_BYTES
-
-    def __post_init__(self) -> None:
-        if isinstance(self.event_bytes, bool) or not MIB <= self.event_bytes <= LARGEST_SETTING_BYTES:
-            raise ValueError(
-                f"largest_event_bytes must be from {MIB:,} to {LARGEST_SETTING_BYTES:,}, not {self.event_bytes!r}"
-            )
 
     @property
     def request_bytes(self) -> int:

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from contract import source
 from contract.lake import LANDING_PREFIX
 from contract.sizes import LARGEST_EVENT_BYTES, LOCAL_HEAP_BYTES
-from contract.source import CONNECTOR_ROLE
 from plugins.connector_names import OUTBOX
 from plugins.sink.kcql import Kcql
 from plugins.source import captured
 from plugins.source.captured import CapturedTable
 
-HEARTBEAT_PROCEDURE = f"{source.SCHEMA}.{source.HEARTBEAT_PROCEDURE}"
 # An object is finished after this many seconds or records.
 FLUSH_INTERVAL_S = 60
 FLUSH_COUNT = 5_000
@@ -40,7 +38,7 @@ class SourceSettings:
     database_hostname: str
     database_port: int = 5432
     database_name: str = source.DATABASE
-    database_user: str = CONNECTOR_ROLE
+    database_user: str = source.CONNECTOR_ROLE
     database_password: str
     database_sslmode: str = "require"
     database_root_certificate: str | None = None
@@ -53,7 +51,7 @@ class SourceSettings:
     largest_event_bytes: int = LARGEST_EVENT_BYTES
     tables: tuple[CapturedTable, ...] = (OUTBOX,)
     signal_table: str | None = None
-    heartbeat_query: str | None = f"CALL {HEARTBEAT_PROCEDURE}()"
+    heartbeat_query: str | None = f"CALL {source.SCHEMA}.{source.HEARTBEAT_PROCEDURE}()"
 
     def __post_init__(self) -> None:
         if not self.tables:

@@ -4,8 +4,6 @@ From the services' documentation, read in November 2026. To support a newer valu
 in facts.toml, with the day.
 """
 
-from dataclasses import dataclass
-
 from settings.facts import load_facts
 
 _OFFERED = {group: tuple(facts.ends) for group, facts in load_facts().items()}
@@ -16,14 +14,8 @@ MSK_KAFKA_VERSIONS = tuple(f"{version}{mode}" for version in _OFFERED["kafka"] f
 # Amazon MSK developer guide, "Amazon MSK quota": it takes 4 new connections with IAM a second, and bursts, where
 # the others take 100. settings/rules/network.py derives the consequences.
 MSK_SMALL_BROKER = "kafka.t3.small"
-# Amazon MSK developer guide, "Broker types".
-MSK_BROKER_TYPES = (
-    MSK_SMALL_BROKER,
-    *(f"kafka.{family}.{size}" for family in ("m5", "m7g") for size in ("large", "xlarge", "2xlarge", "4xlarge")),
-)
-
-# Amazon MSK developer guide, "Best practices for Standard brokers": the maximum number of partitions, replicas
-# included, with which a broker can still be updated.
+# Amazon MSK developer guide, "Broker types" and "Best practices for Standard brokers": the maximum number of
+# partitions, replicas included, with which a broker of a type can still be updated.
 MSK_PARTITIONS_PER_BROKER = {MSK_SMALL_BROKER: 300} | {
     f"kafka.{family}.{size}": most
     for family in ("m5", "m7g")
@@ -95,30 +87,20 @@ ENDPOINTS = (
 )
 
 
-# EMR's releases with their versions, and its instance types. cfn-lint knows neither, and a wrong one fails only after
+# EMR's releases with the job's Python, and its instance types. cfn-lint knows neither, and a wrong one fails only after
 # minutes of deploying.
-
-
-@dataclass(frozen=True)
-class Release:
-    """The versions in a release that the job depends on."""
-
-    spark: str
-    hudi: str
-    python: str
-
-
-# EMR release guide, "Application versions in Amazon EMR 7.x releases" and "Hudi release history". Only releases
-# whose tables Athena reads: Hudi up to 0.15. Those with 1.0 (from emr-7.11.0 on) must be tried on a cluster first.
-RELEASES = {
-    "emr-7.8.0": Release(spark="3.5.4", hudi="0.15.0", python="3.11"),
-    "emr-7.9.0": Release(spark="3.5.5", hudi="0.15.0", python="3.11"),
-    "emr-7.10.0": Release(spark="3.5.5", hudi="0.15.0", python="3.11"),
-}
+#
+# EMR release guide, "Application versions in Amazon EMR 7.x releases" and "Hudi release history": Spark 3.5.4
+# (emr-7.8.0) or 3.5.5, and Hudi 0.15.0. Only releases whose tables Athena reads: Hudi up to 0.15. Those with 1.0 (from
+# emr-7.11.0 on) must be tried on a cluster first.
+RELEASES = {"emr-7.8.0": "3.11", "emr-7.9.0": "3.11", "emr-7.10.0": "3.11"}
 
 APPLICATIONS = frozenset({"Hadoop", "Hive", "Hue", "Livy", "Presto", "Spark", "Trino"})
 
-# Default MB for YARN's containers (EMR release guide, "Task configuration", yarn.nodemanager.resource.memory-mb).
+# Instance types (EMR management guide, "Supported instance types") with their default MB for YARN's containers (EMR
+# release guide, "Task configuration", yarn.nodemanager.resource.memory-mb). In these families EMR starts at xlarge:
+# there is no m5.large. EC2 offers all of them in every region of ZONES (moto's copy of EC2's offerings), but not in
+# each zone of us-east-1: EMR and EC2 are asked at `./lake aws deploy`.
 YARN_MEMORY_MB = {
     "m5.xlarge": 12_288,
     "m5.2xlarge": 24_576,
@@ -130,8 +112,3 @@ YARN_MEMORY_MB = {
     "r5.2xlarge": 57_344,
     "r5.4xlarge": 122_880,
 }
-
-# EMR management guide, "Supported instance types". In these families EMR starts at xlarge: there is no m5.large. EC2
-# offers all of them in every region of ZONES (moto's copy of EC2's offerings), and not in each zone of us-east-1: EMR
-# and EC2 are asked at `./lake aws deploy`.
-INSTANCE_TYPES = frozenset(YARN_MEMORY_MB)

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from contract.lake import DATABASE
+from settings import aws_offers
 from settings.environment_pipeline import EnvironmentPipeline
-from settings.section import NOT_EMPTY, Names, Section
+from settings.section import NOT_EMPTY, Names, Section, one_of
 from settings.services import (
     Analytics,
     Budget,
@@ -32,7 +33,7 @@ class Environment(Section):
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{0,11}$")]
     account: Annotated[str, Field(pattern=r"^[0-9]{12}$")]
-    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$")]
+    region: Annotated[str, one_of(aws_offers.ZONES, "one that we have tried")]
     availability_zones: Names
     production: bool
     removal_policy: Literal["destroy", "retain"]

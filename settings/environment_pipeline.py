@@ -42,6 +42,11 @@ class OutsideDatabase(Section):
     security_group: SecurityGroup | None = None
 
     @property
+    def places(self) -> tuple[str, ...]:
+        """Its `security_group`, or its `cidrs`."""
+        return (self.security_group,) if self.security_group else self.cidrs
+
+    @property
     def is_verified(self) -> bool:
         return self.sslmode != "require"
 

@@ -1,6 +1,6 @@
 """The base of every section of a settings file: no unknown keys, no silent conversions, values of known shapes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from ipaddress import IPv4Network
 from typing import Annotated, Literal
 
@@ -15,7 +15,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-def one_of(known: Sequence[str], what: str = "one of", refused: Mapping[str, str] | None = None) -> AfterValidator:
+def one_of(known: Collection[str], what: str = "one of", refused: Mapping[str, str] | None = None) -> AfterValidator:
     """Refuse a value that AWS doesn't offer; `what` describes the known ones. `refused`: reasons of ours."""
 
     def checked(value: str) -> str:

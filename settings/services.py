@@ -80,7 +80,7 @@ class Streaming(Section):
     """
 
     kafka_version: Annotated[str, one_of(aws_offers.MSK_KAFKA_VERSIONS, "an MSK version that we know")]
-    broker_type: Annotated[str, one_of(aws_offers.MSK_BROKER_TYPES, "a broker type that we know")]
+    broker_type: Annotated[str, one_of(aws_offers.MSK_PARTITIONS_PER_BROKER, "a broker type that we know")]
     # The alarm on their disks takes ten metrics (stacks/monitoring/watched.py), one of each broker.
     brokers: Annotated[int, Field(ge=1, le=10)]
     volume_gb: Annotated[int, Field(ge=1, le=16_384)]
@@ -135,6 +135,9 @@ class Lake(Section):
     log_expiry_days: Annotated[int, Field(ge=1)]
 
 
+EmrInstanceType = Annotated[str, one_of(aws_offers.YARN_MEMORY_MB, "a type of EMR's that we know")]
+
+
 class Processing(Section):
     """The EMR cluster. `core_instances` 0: it is its primary node. `maximum_core_instances` 0: no managed scaling.
 
@@ -144,8 +147,8 @@ class Processing(Section):
     """
 
     release: Annotated[str, one_of(sorted(aws_offers.RELEASES), "a release that the job was written for")]
-    primary_instance_type: str
-    core_instance_type: str
+    primary_instance_type: EmrInstanceType
+    core_instance_type: EmrInstanceType
     core_instances: Annotated[int, Field(ge=0)]
     maximum_core_instances: Annotated[int, Field(ge=0)]
     market: Literal["on_demand", "spot"] = "on_demand"

@@ -134,7 +134,7 @@ class Jobs:
             driver_memory=sizes.driver_memory or settings.driver_memory,
             executor_memory=sizes.executor_memory or settings.executor_memory,
             executors=sizes.executors or settings.executors,
-            python=aws_offers.RELEASES[settings.release].python,
+            python=aws_offers.RELEASES[settings.release],
         )
         if connects:
             submission = replace(submission, jars=(*submission.jars, self._assets.driver()))

@@ -4,9 +4,7 @@ In the environment's own cluster and in external databases, for captured pipelin
 database also needs a network path.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from aws_cdk import CfnOutput, CustomResource, Duration, Stack
 from aws_cdk import aws_ec2 as ec2
@@ -37,32 +35,10 @@ def read_secrets(*arns: str) -> iam.PolicyStatement:
     return statement("secretsmanager:GetSecretValue", on=[arn for arn in arns if arn])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Egress:
-    """An external database's addresses or security group, and its port."""
-
-    port: int
-    cidr: str | None = None
-    security_group: str | None = None
-
-    @property
-    def id(self) -> str:
-        """The rule's id, from its content, since two rules with the same content can't coexist."""
-        content = f"{self.cidr or self.security_group}:{self.port}"
-        return f"ConnectorsToOutside{hashlib.sha256(content.encode()).hexdigest()[:8]}"
-
-
-def _egress(database: OutsideDatabase) -> list[Egress]:
-    ways = [Egress(port=database.port, cidr=cidr) for cidr in database.cidrs]
-    if database.security_group:
-        ways.append(Egress(port=database.port, security_group=database.security_group))
-    return ways
-
-
-def destinations(environment: Environment) -> list[Egress]:
-    """Return the connectors' paths to external databases, each once: pipelines may share a server."""
-    found = [way for pipeline in environment.streamed if pipeline.database for way in _egress(pipeline.database)]
-    return list(dict.fromkeys(found))
+def destinations(environment: Environment) -> list[tuple[str, int]]:
+    """Return the places and ports of the connectors' external databases, each once: pipelines may share a server."""
+    databases = [pipeline.database for pipeline in environment.streamed if pipeline.database]
+    return list(dict.fromkeys((place, each.port) for each in databases for place in each.places))
 
 
 class Preparations:
@@ -151,9 +127,9 @@ class Preparations:
         """
         what = f"Preparation of pipeline {pipeline.name}"
         group = closed_group(self._stack, pipeline.construct_id("OutsideAccess"), self._vpc, what)
-        for way in _egress(database):
-            peer = ec2.Peer.ipv4(way.cidr) if way.cidr else ec2.Peer.security_group_id(way.security_group or "")
-            group.add_egress_rule(peer, ec2.Port.tcp(way.port), "The source database")
+        for place in database.places:
+            peer = ec2.Peer.ipv4(place) if "/" in place else ec2.Peer.security_group_id(place)
+            group.add_egress_rule(peer, ec2.Port.tcp(database.port), "The source database")
         group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "Secrets Manager, Systems Manager and S3")
         CfnOutput(self._stack, pipeline.construct_id("PreparationSecurityGroup"), value=group.security_group_id)
         return group

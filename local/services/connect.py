@@ -21,7 +21,7 @@ from local.services.jvm import java_command, log4j_options, write_properties
 from local.services.processes import Command
 from local.setup.jars import jar_folder, unpack
 from local.setup.ports import HOST
-from plugins.connector_properties import JSON_CONVERTER, SHORTEST_SESSION_MS, session
+from plugins.connector_properties import JSON_CONVERTER, SESSION
 from plugins.polling.jdbc_settings import AIVEN, CONFLUENT
 from plugins.releases.archive import DAMAGE, RESOURCES_JAR, write_resources
 from plugins.sink.sink_connector import CONNECTOR_CLASS
@@ -249,8 +249,8 @@ class Connect:
             "connector.client.config.override.policy": "All",
             # After a kill, the next worker takes over as soon as the dead one's session has ended.
             "scheduled.rebalance.max.delay.ms": "0",
-            **session(SHORTEST_SESSION_MS),
-            **{f"consumer.{name}": value for name, value in session(SHORTEST_SESSION_MS).items()},
+            **SESSION,
+            **{f"consumer.{name}": value for name, value in SESSION.items()},
             # Bounds what Debezium sends again after a kill, and the lag of the slot's confirmed position.
             "offset.flush.interval.ms": "1000",
             "config.providers": "file",

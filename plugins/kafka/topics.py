@@ -6,9 +6,9 @@ Configuration names and meanings: Kafka 3.9, "Topic Configs".
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, Self, TypedDict
+from typing import Any, Literal, Self
 
 from contract.sizes import SizeLimits
 from plugins.connector_names import GENERATION, heartbeat_topic, offset_topic, sink_group, workers_group, workers_topics
@@ -38,7 +38,7 @@ def in_sync_of(replicas: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedTopic:
-    """A topic as planned; the brokers decide what `config` doesn't name. Raises ValueError for an impossible one.
+    """A topic as planned; the brokers decide what `config` doesn't name.
 
     `min.insync.replicas` isn't in `config`: it follows from the topic's number of replicas.
     """
@@ -47,10 +47,6 @@ class PlannedTopic:
     partitions: int
     replicas: int
     config: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if min(self.partitions, self.replicas) < 1:
-            raise ValueError(f"topic {self.name}: partitions and replicas must be 1 or more")
 
     @property
     def compacted(self) -> bool:
@@ -65,6 +61,7 @@ class PlannedTopic:
 
     @classmethod
     def of_request(cls, request: Mapping[str, Any]) -> Self:
+        """Read what `as_request` wrote. Raises ValueError for anything else."""
         try:
             return cls(
                 name=str(request["name"]),
@@ -131,7 +128,6 @@ def _deleting(hours: int | None) -> dict[str, str]:
 # Actions and ARN forms: Amazon MSK developer guide, "Semantics of IAM authorization policy actions and resources", and
 # "Understand service execution role" of MSK Connect.
 
-PREFIX = "kafka-cluster:"
 Kind = Literal["cluster", "topic", "group", "transactional-id"]
 
 # Where MSK Connect keeps a connector's configuration, offsets and status; documented as
@@ -144,14 +140,6 @@ READER_GROUP = "cdc-lake-operate"
 
 _DESCRIBE = ("DescribeTopic", "DescribeTopicDynamicConfiguration")
 _GROUP = ("AlterGroup", "DescribeGroup")
-
-
-class Statement(TypedDict):
-    """An IAM statement as in a policy document."""
-
-    Effect: str
-    Action: list[str]
-    Resource: list[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,18 +224,6 @@ def topics_access(planned: Iterable[PlannedTopic], sink: SinkSettings) -> tuple[
         Grant(kind="group", names=(sink_group(sink.name),), actions=_GROUP),
         Grant(kind="cluster", actions=("Connect",)),
     )
-
-
-def statements(grants: Iterable[Grant], arns: Callable[[Kind, str], str]) -> list[Statement]:
-    """Return the IAM statements; `arns` builds an ARN from a kind and a name, which is "" for the cluster."""
-    return [
-        {
-            "Effect": "Allow",
-            "Action": [f"{PREFIX}{action}" for action in grant.actions],
-            "Resource": [arns(grant.kind, name) for name in grant.names or ("",)],
-        }
-        for grant in grants
-    ]
 
 
 def _write_topics(*names: str) -> tuple[Grant, ...]:

@@ -13,20 +13,16 @@ from plugins.polling import joined_query
 from plugins.polling.jdbc_settings import CONNECTOR_CLASSES, is_reference
 
 Problem = tuple[str, str]
-PROPERTIES = frozenset(
+# The connector's own, and Kafka Connect's.
+_PROPERTIES = frozenset(
     re.findall(
         r"\S+",
         """batch.max.rows catalog.pattern connection.attempts connection.backoff.ms connection.password connection.url
     connection.user db.timezone dialect.name incrementing.column.name mode numeric.mapping numeric.precision.mapping
     poll.interval.ms query schema.pattern sql.quote.identifiers table.blacklist table.poll.interval.ms table.types
     table.whitelist timestamp.column.name timestamp.delay.interval.ms timestamp.initial.ms topic.prefix
-    validate.non.null""",
-    )
-)
-_CONNECT = frozenset(
-    re.findall(
-        r"\S+",
-        """config.action.reload connector.class errors.log.enable errors.log.include.messages errors.retry.delay.max.ms
+    validate.non.null
+    config.action.reload connector.class errors.log.enable errors.log.include.messages errors.retry.delay.max.ms
     errors.retry.timeout errors.tolerance exactly.once.support header.converter key.converter name
     offsets.storage.topic predicates tasks.max transaction.boundary transaction.boundary.interval.ms transforms
     value.converter""",
@@ -53,7 +49,7 @@ def problems(config: Mapping[str, str]) -> Iterator[Problem]:
     if config.get("connector.class") not in CONNECTOR_CLASSES:
         yield "connector.class", f"must be one of {', '.join(CONNECTOR_CLASSES)}"
     for name in config:
-        if name not in PROPERTIES | _CONNECT and not name.startswith(_CONNECT_PREFIXES):
+        if name not in _PROPERTIES and not name.startswith(_CONNECT_PREFIXES):
             yield name, "isn't a property of the JDBC source: Connect would ignore it"
     yield from _detection(config)
     yield from _rows(config)

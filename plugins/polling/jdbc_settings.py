@@ -92,15 +92,10 @@ class Polled:
 
 @dataclass(frozen=True, kw_only=True)
 class PolledTable(Polled):
-    """A table, by the catalogue's names. Raises ValueError if a list of tables can't name it."""
+    """A table, by the catalogue's names."""
 
     schema: str
     table: str
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if _LIST_SIGNS in self.table or self.table != self.table.strip() or "." in self.table:
-            raise ValueError(f"{self.schema}.{self.table}: a list of tables can't name it: poll a query in its place")
 
     @classmethod
     def of(cls, table: CapturedTable, stamp: str) -> "PolledTable":
@@ -185,8 +180,8 @@ class JdbcSourceSettings:
     def __post_init__(self) -> None:
         prefix = self.topic_prefix
         for table in self.tables:
-            if table_topic(prefix, table.schema, table.table) != f"{prefix}.{table.name}":
-                raise ValueError(f"{table.name}: its topic would have a name that Kafka refuses: poll a query")
+            if "." in table.table or table_topic(prefix, table.schema, table.table) != f"{prefix}.{table.name}":
+                raise ValueError(f"{table.name}: no list of tables, or no topic, has such a name: poll a query instead")
         for topic in self.topics:
             _check_match(_TOPIC_PREFIX, "topic", topic)
 

@@ -4,13 +4,13 @@ Kafka Connect's string-to-string configuration (without `name`, which is `settin
 Aiven's JDBC source 6, which Confluent's shares. docs/decisions/0096 explains the values.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
 from contract.sizes import LARGEST_EVENT_BYTES, SizeLimits
-from plugins.connector_properties import converters, insert_topic, insert_values, key_of, override, properties, rename
+from plugins.connector_properties import CONVERTERS, insert_topic, insert_values, key_of, override, properties, rename
 from plugins.connector_settings import SinkSettings
 from plugins.kafka.topics import EVENT_PARTITIONS, IN_SYNC, event_topic, in_sync_of
 from plugins.polling.jdbc_settings import JdbcSourceSettings, Polled, PolledQuery, PolledTable, Polling
@@ -50,12 +50,6 @@ def jdbc_source(settings: JdbcSourceSettings) -> dict[str, str]:
     }
 
 
-def alike(tables: Iterable[PolledTable]) -> list[tuple[PolledTable, ...]]:
-    """Group the tables so that one connector can poll each group."""
-    by = attrgetter("schema", "key", "stamp")
-    return [tuple(group) for _, group in groupby(sorted(tables, key=by), by)]
-
-
 def _rows(settings: JdbcSourceSettings) -> dict[str, str]:
     """Return what is polled, and by which columns: a missing key would be guessed or silently left out."""
     by: Polled
@@ -65,18 +59,14 @@ def _rows(settings: JdbcSourceSettings) -> dict[str, str]:
     else:
         by = first = settings.polled[0]
         rows = {
-            "schema.pattern": pattern_of(first.schema),
+            # `_` alone stands for any sign; a schema with `%` has no topic.
+            "schema.pattern": first.schema.replace("_", r"\_"),
             "table.whitelist": ",".join(table.table for table in settings.polled),
             "topic.prefix": f"{settings.topic_prefix}.{first.schema}.",
             # A row whose stamp is null would never arrive.
             "validate.non.null": "true",
         }
     return {**rows, "mode": MODE, "timestamp.column.name": by.stamp, "incrementing.column.name": by.key}
-
-
-def pattern_of(schema: str) -> str:
-    r"""Return the pattern that matches one schema alone: `_` and `%` are wildcards, `\_` and `\%` literal."""
-    return schema.replace("\\", "\\\\").replace("_", "\\_").replace("%", "\\%")
 
 
 def _topic_creation(replicas: int) -> dict[str, str]:
@@ -92,9 +82,9 @@ def _topic_creation(replicas: int) -> dict[str, str]:
 
 def _converters(with_schemas: bool) -> dict[str, str]:
     if with_schemas:
-        return {name: "true" if name.endswith("schemas.enable") else value for name, value in converters().items()}
+        return {name: "true" if name.endswith("schemas.enable") else value for name, value in CONVERTERS.items()}
     # Decimals that best_fit doesn't convert would be Base64.
-    return {**converters(), "value.converter.decimal.format": "NUMERIC"}
+    return {**CONVERTERS, "value.converter.decimal.format": "NUMERIC"}
 
 
 # Pairs of connectors, by name: JDBC sources that poll PostgreSQL, and the S3 sinks of their output.
@@ -117,7 +107,8 @@ def whole_tables(polling: Polling, tables: Sequence[PolledTable]) -> Connectors:
 
     A connector has one key's and one stamp's name for all its tables: tables with others get their own source.
     """
-    groups = alike(tables)
+    shared = attrgetter("schema", "key", "stamp")
+    groups = [tuple(group) for _, group in groupby(sorted(tables, key=shared), shared)]
     # The stamp listed first keeps the plain name, and so its offsets, when a table with another stamp is added.
     first = {f"{table.schema}-{table.key}": table.stamp for table in reversed(tables)}
     by = [(f"{group[0].schema}-{group[0].key}", group[0].stamp) for group in groups]

@@ -104,14 +104,9 @@ class Versions(BaseModel):
         """The names of releases that can't be deployed before `./lake dev lock plugins`."""
         return tuple(name for name, one in self.releases.items() if not one.pinned and name not in OPTIONAL)
 
-    @property
-    def refusal(self) -> str | None:
-        """Why nothing can be deployed yet; None if everything is pinned."""
-        return unpinned_refusal(self.unpinned)
-
 
 def unpinned_refusal(names: Sequence[str]) -> str | None:
-    """Return what to do about releases without a checksum; None if there are none."""
+    """Say why nothing can be deployed with these releases, which have no checksum; None if there are none."""
     if not names:
         return None
     return (

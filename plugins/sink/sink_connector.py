@@ -9,16 +9,7 @@ from dataclasses import replace
 
 from contract.sizes import SizeLimits
 from plugins.allowed_properties import OF_SINKS, AllowedProperties
-from plugins.connector_properties import (
-    JSON_CONVERTER,
-    SHORTEST_SESSION_MS,
-    Transform,
-    converters,
-    override,
-    properties,
-    session,
-    to_header,
-)
+from plugins.connector_properties import CONVERTERS, SESSION, Transform, override, properties, to_header
 from plugins.connector_settings import SinkSettings
 from plugins.sink.kcql import Kcql, build, build_all, parse_all
 
@@ -35,10 +26,7 @@ ROUND_ROBIN = "org.apache.kafka.clients.consumer.RoundRobinAssignor"
 # Property → its required value, if it is set.
 FIXED = {
     "connector.class": CONNECTOR_CLASS,
-    "key.converter": JSON_CONVERTER,
-    "key.converter.schemas.enable": "false",
-    "value.converter": JSON_CONVERTER,
-    "value.converter.schemas.enable": "false",
+    **CONVERTERS,
     "connect.s3.aws.auth.mode": "Default",
     "connect.s3.exactly.once.enable": "true",
     "connect.s3.skip.null.values": "true",
@@ -149,10 +137,10 @@ def sink_connector(settings: SinkSettings) -> dict[str, str]:
         # A misspelt topic stays missing, even if the brokers auto-create topics.
         "consumer.override.allow.auto.create.topics": "false",
         # A dead consumer holds its partitions for the session timeout.
-        **override("consumer", session(SHORTEST_SESSION_MS)),
+        **override("consumer", SESSION),
         # Spread single-partition topics over the tasks: by default (ranges per topic) the first task would get all.
         **({ASSIGNMENT: ROUND_ROBIN} if len(settings.topics) > 1 else {}),
-        **converters(),
+        **CONVERTERS,
     }
 
 
@@ -188,11 +176,9 @@ CODEC = "GZIP"
 def parquet_statement(settings: SinkSettings, folder: str | None = None) -> Kcql:
     """Return the KCQL of one topic's Parquet files; its `warnings` describe what folders by `folder` have lost.
 
-    Raises ValueError for several topics, and for fields of the value as folders.
+    Raises ValueError for a field that can't name folders.
     """
-    [statement, *more] = settings.statements
-    if more or statement.partition_by:
-        raise ValueError("a Parquet sink takes one topic, and folders by a header: leave partition_by empty")
+    [statement] = settings.statements
     return replace(statement, stored_as="PARQUET", partition_headers=(folder,) if folder else ())
 
 

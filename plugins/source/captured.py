@@ -44,8 +44,6 @@ class CapturedTable:
             _check_name(name, self.name)
         if twice := sorted({*self.leave_out} & {*self.hashed}):
             raise ValueError(f"{self.name}: {', '.join(twice)} can't be left out and hashed")
-        if self.stops_at_truncate and self.tells_of_truncate:
-            raise ValueError(f"{self.name}: a TRUNCATE that stops the connector is no event")
         if gone := sorted({*self.key} & {*self.leave_out}):
             raise ValueError(f"{self.name}: {', '.join(gone)} can't be left out: it is of the key")
 

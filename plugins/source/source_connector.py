@@ -11,7 +11,7 @@ from contract import events
 from contract.sizes import SizeLimits
 from contract.table_names import table_topic
 from plugins.connector_names import EVENTS_TABLE, OUTBOX
-from plugins.connector_properties import STANDARD, Transform, converters, override, properties
+from plugins.connector_properties import CONVERTERS, STANDARD, Transform, override, properties
 from plugins.connector_settings import SourceSettings
 from plugins.source import captured
 from plugins.source.captured import INCLUDED_TABLES, CapturedTable
@@ -43,7 +43,7 @@ def source_connector(settings: SourceSettings) -> dict[str, str]:
         **_replication(settings),
         **_values(),
         **transformations(settings.tables, settings.topic_prefix, settings.signal_table),
-        **converters(),
+        **CONVERTERS,
         **_topic_creation(),
         **_large_events(settings),
         **_signals(settings),

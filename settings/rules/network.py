@@ -28,15 +28,10 @@ def zones(environment: Environment) -> Iterator[Problem]:
             "availability_zones",
             f"MSK spreads its brokers over {MINIMUM_ZONES} or {MOST_ZONES} zones: name 2 or 3 different ones",
         )
-    there = aws_offers.ZONES.get(environment.region)
-    if there is None:
-        yield "region", f"{environment.region} isn't one that we have tried: {', '.join(aws_offers.ZONES)}"
+    there = [f"{environment.region}{letter}" for letter in aws_offers.ZONES[environment.region]]
     for zone in named:
-        if not re.fullmatch(rf"{re.escape(environment.region)}[a-z]", zone):
-            yield "availability_zones", f"{zone!r} isn't a zone of {environment.region}"
-        elif there and zone.removeprefix(environment.region) not in there:
-            known = ", ".join(f"{environment.region}{letter}" for letter in there)
-            yield "availability_zones", f"{environment.region} has no {zone}, only {known}"
+        if zone not in there:
+            yield "availability_zones", f"{environment.region} has no {zone!r}, only {', '.join(there)}"
 
 
 def network(environment: Environment) -> Iterator[Problem]:
@@ -63,7 +58,6 @@ def vpn(environment: Environment) -> Iterator[Problem]:
 
 # One may be lost (a replaced node, a rolling change), and the other takes its tasks.
 FEWEST_WORKERS = 2
-FEWEST_ZONES = 2
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9.:/_-]*@sha256:[0-9a-f]{64}")
 _ACCOUNT = re.compile(r":iam::([0-9]{12}):")
 
@@ -83,7 +77,7 @@ def platform(environment: Environment) -> Iterator[Problem]:
 
 
 def cluster(environment: Environment) -> Iterator[Problem]:
-    """Check image, zones, and API access."""
+    """Check image and API access."""
     if (eks := environment.eks) is None:
         return
     own = f"{environment.account}.dkr.ecr.{environment.region}.amazonaws.com"
@@ -100,8 +94,6 @@ def cluster(environment: Environment) -> Iterator[Problem]:
             f"is of {registry}, and production takes its account's own: push it to {own}, or name that host in "
             "connectors.eks.registries",
         )
-    if len(environment.availability_zones) < FEWEST_ZONES:
-        yield "availability_zones", "workers on EKS stand in two zones, so that one may fail: name a second one"
     if private := [cidr for cidr in eks.endpoint_cidrs if is_private(ip_network(cidr))]:
         yield (
             "connectors.eks.endpoint_cidrs",

@@ -153,9 +153,7 @@ def _msk_connect(environment: Environment) -> Iterator[Problem]:
 
 def _partitions(environment: Environment) -> Iterator[Problem]:
     settings = environment.streaming
-    limit = aws_offers.MSK_PARTITIONS_PER_BROKER.get(settings.broker_type)
-    if limit is None:
-        return
+    limit = aws_offers.MSK_PARTITIONS_PER_BROKER[settings.broker_type]
     try:
         planned = [topic for pipeline in environment.streamed for topic in topics(environment, pipeline)]
     except ValueError:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from ipaddress import ip_network
 
-from plugins.releases.versions import load_versions
+from plugins.releases.versions import load_versions, unpinned_refusal
 from settings.addresses import is_within
 from settings.environment import Environment
 from settings.rules.problem import Problem, in_lines
@@ -17,7 +17,7 @@ _NETWORKS = tuple(ip_network(text) for text in ("192.0.2.0/24", "198.51.100.0/24
 
 def refused(environment: Environment) -> list[str]:
     """Return why nothing of the environment may be deployed, in lines: what can't be verified, and placeholders."""
-    reason = load_versions().refusal
+    reason = unpinned_refusal(load_versions().unpinned)
     return [*([reason] if reason else []), *in_lines(environment, placeholders(environment)).splitlines()]
 
 

@@ -26,10 +26,6 @@ def lake(environment: Environment) -> Iterator[Problem]:
 
 def processing(environment: Environment) -> Iterator[Problem]:
     settings = environment.processing
-    for key in ("primary_instance_type", "core_instance_type"):
-        if (chosen := getattr(settings, key)) not in aws_offers.INSTANCE_TYPES:
-            known = ", ".join(sorted(aws_offers.INSTANCE_TYPES))
-            yield f"processing.{key}", f"EMR has no {chosen}, or we don't know it: {known}"
     if not {"Hadoop", "Hive", "Spark"} <= set(settings.applications):
         yield "processing.applications", "Hadoop, Hive and Spark are needed by the job"
     if {"Presto", "Trino"} <= set(settings.applications):
@@ -53,9 +49,7 @@ def memory(environment: Environment) -> Iterator[Problem]:
     settings = environment.processing
     which = "core" if settings.core_instances else "primary"
     type_ = settings.core_instance_type if settings.core_instances else settings.primary_instance_type
-    largest = aws_offers.YARN_MEMORY_MB.get(type_)
-    if largest is None:
-        return
+    largest = aws_offers.YARN_MEMORY_MB[type_]
     sizes = list(_applications(environment))
     for where, key, given in ((where, key, given) for where, by_key, _ in sizes for key, given in by_key.items()):
         if _heap(given) < SMALLEST_HEAP_MB:
@@ -98,8 +92,8 @@ def _all_of_them(
             f"{settings.core_instance_type} have {largest:,} each, which applications' masters of "
             f"{container_mb(MASTER_MB)} share: one may find no room: set more nodes, less memory, or one_step = true",
         )
-    primary = aws_offers.YARN_MEMORY_MB.get(settings.primary_instance_type)
-    if primary is not None and drivers > primary:
+    primary = aws_offers.YARN_MEMORY_MB[settings.primary_instance_type]
+    if drivers > primary:
         yield (
             "processing.primary_instance_type",
             f"the drivers of {len(applications)} applications ask for {drivers:,} MB, and a "

@@ -59,14 +59,17 @@ class AnalyticsStack(EnvironmentStack):
     def __init__(self, scope: Construct, environment: Environment, lake: LakeStack) -> None:
         super().__init__(scope, "analytics", environment)
         self._settings = environment.analytics
-        self._readers = LakeReaders(self, "Readers", environment=environment)
+        self._database = environment.lake.database
+        self._lake = bucket_arn(self, environment.bucket_name("lake"))
+        self._results_bucket = bucket_arn(self, environment.bucket_name("results"))
+        self._readers = Construct(self, "Readers")
         self.workgroup = self._workgroup()
         captured = _queried(environment)
         lake_tables = [each.table for each in captured]
         declare(self, "Quarantine", environment, QUARANTINE, environment.bucket_name("lake"), lake_tables)
         if topics := [table.topic for table in captured if table.topic]:
             landed(Construct(self, "Landed"), environment, topics)
-        queries = named_queries(environment.lake.database, captured)
+        queries = named_queries(self._database, captured)
         saved = Construct(self, "Queries")
         for query in queries:
             self._named_query(saved, query)
@@ -126,8 +129,8 @@ class AnalyticsStack(EnvironmentStack):
             managed_policy_name=f"{self._environment.prefix}-analyst",
             description=f"Queries of {self._environment.prefix} in Athena",
         )
-        self._readers.let_read(policy)
-        self._readers.grant_by_lake_formation(self._settings.lake_formation_readers)
+        self._let_read(policy)
+        self._grant_by_lake_formation(self._settings.lake_formation_readers)
         return policy
 
     def _quicksight(self, principal: str, items: NamedQuery) -> None:
@@ -137,8 +140,8 @@ class AnalyticsStack(EnvironmentStack):
             assumed_by=iam.ServicePrincipal("quicksight.amazonaws.com"),
             description=f"QuickSight's queries of {self._environment.prefix}",
         )
-        self._readers.let_read(role)
-        self._readers.grant_by_lake_formation([role.role_arn])
+        self._let_read(role)
+        self._grant_by_lake_formation([role.role_arn])
         QuickSight(
             self,
             "QuickSight",
@@ -149,41 +152,11 @@ class AnalyticsStack(EnvironmentStack):
             sql=items.sql,
         )
 
-
-def _queried(environment: Environment) -> list[Queried]:
-    return [
-        Queried(
-            table=pipeline.captured.lake_table(table),
-            outbox=table.how == "outbox",
-            source=table.name,
-            pipeline=pipeline.name,
-            example=pipeline.captured.source.example,
-            # Tables that travel by Kafka have a topic.
-            topic=table.captured.topic(pipeline.prefix) if not table.is_queried else "",
-            key=table.key,
-            history=pipeline.captured.history_table(table) if table.history else "",
-        )
-        for pipeline in environment.pipelines
-        for table in pipeline.captured.tables
-    ]
-
-
-class LakeReaders(Construct):
-    """Read access to one environment's tables through its workgroup. Buckets are given by name."""
-
-    def __init__(self, scope: Construct, id_: str, *, environment: Environment) -> None:
-        super().__init__(scope, id_)
-        self._database = environment.lake.database
-        self._lake_formation = environment.analytics.lake_formation
-        self._workgroup = environment.prefix
-        self._lake = bucket_arn(self, environment.bucket_name("lake"))
-        self._results_bucket = bucket_arn(self, environment.bucket_name("results"))
-
-    def let_read(self, holder: iam.Role | iam.ManagedPolicy) -> None:
+    def _let_read(self, holder: iam.Role | iam.ManagedPolicy) -> None:
         """Add a query's rights: workgroup, catalogue, table files and result location."""
         add = holder.add_to_policy if isinstance(holder, iam.Role) else holder.add_statements
         for each in (
-            statement(*of_service("athena", _RUN), on=arn(self, "athena", f"workgroup/{self._workgroup}")),
+            statement(*of_service("athena", _RUN), on=arn(self, "athena", f"workgroup/{self._environment.prefix}")),
             statement(*of_service("athena", _LOOK_UP), on=arn(self, "athena", "datacatalog/AwsDataCatalog")),
             statement("glue:GetDatabase", on=[arn(self, "glue", name) for name in ("catalog", "database/default")]),
             statement("s3:GetBucketLocation", "s3:ListBucket", on=[self._lake, self._results_bucket]),
@@ -194,12 +167,12 @@ class LakeReaders(Construct):
             add(each)
             accept(holder, each, reason=reason)
 
-    def grant_by_lake_formation(self, readers: Sequence[str]) -> None:
+    def _grant_by_lake_formation(self, readers: Sequence[str]) -> None:
         """Let roles or users, by ARN, read the tables if Lake Formation controls them; otherwise do nothing."""
-        if not self._lake_formation:
+        if not self._settings.lake_formation:
             return
-        for number, reader in enumerate(readers, len(self.node.children)):
-            scope, on_tables = Construct(self, f"Reader{number}"), ("DESCRIBE", "SELECT")
+        for number, reader in enumerate(readers, len(self._readers.node.children)):
+            scope, on_tables = Construct(self._readers, f"Reader{number}"), ("DESCRIBE", "SELECT")
             grant_tables(scope, reader, self._database, on_database=["DESCRIBE"], on_tables=on_tables)
 
     def _wide(self) -> list[tuple[iam.PolicyStatement, str]]:
@@ -224,7 +197,25 @@ class LakeReaders(Construct):
                 "These three know no resources: names of workgroups and catalogues to choose from.",
             ),
         ]
-        if self._lake_formation:
+        if self._settings.lake_formation:
             reason = "GetDataAccess knows no resources: it hands out what Lake Formation has granted, and nothing more."
             found.append((statement("lakeformation:GetDataAccess", on="*"), reason))
         return found
+
+
+def _queried(environment: Environment) -> list[Queried]:
+    return [
+        Queried(
+            table=pipeline.captured.lake_table(table),
+            outbox=table.how == "outbox",
+            source=table.name,
+            pipeline=pipeline.name,
+            example=pipeline.captured.source.example,
+            # Tables that travel by Kafka have a topic.
+            topic=table.captured.topic(pipeline.prefix) if not table.is_queried else "",
+            key=table.key,
+            history=pipeline.captured.history_table(table) if table.history else "",
+        )
+        for pipeline in environment.pipelines
+        for table in pipeline.captured.tables
+    ]

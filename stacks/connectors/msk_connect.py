@@ -8,7 +8,7 @@ import base64
 import hashlib
 from collections.abc import Sequence
 
-from aws_cdk import Annotations, CfnOutput, CfnResource, CustomResource, Duration, Fn, Size, Stack
+from aws_cdk import CfnOutput, CfnResource, CustomResource, Duration, Fn, Size, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kafkaconnect as kafkaconnect
@@ -17,14 +17,13 @@ from constructs import Construct
 
 from contract import tags
 from plugins.connector_names import GENERATION
-from plugins.releases.versions import Release
 from plugins.workers.connect_workers import properties_file
 from settings.environment import Environment
 from settings.environment_pipeline import POSTGRESQL
 from stacks.base import arn, bucket_arn, let_in, log_group, of_service, statement
 from stacks.connectors.specs import ConnectorSpec, PipelineConnectors
 from stacks.database import DatabaseStack
-from stacks.preparation import Egress, destinations
+from stacks.preparation import destinations
 from stacks.provider import MODELS, HandlerProvider, role_of, scheduled_function
 from stacks.streaming import StreamingStack
 
@@ -148,7 +147,6 @@ class MskConnect:
         policy.add_metadata("cfn-lint", {"config": {"ignore_checks": ["W3037"]}})
 
     def _plugin(self, id_: str, spec: ConnectorSpec) -> dict[str, str]:
-        _warn_of_unpinned(self._stack, spec.releases)
         resources = spec.certificates | spec.classes
         request: dict[str, object] = {
             "name": spec.name,
@@ -193,22 +191,23 @@ class MskConnect:
             port=POSTGRESQL,
             description="PostgreSQL from the connectors",
         )
-        own = Egress(port=POSTGRESQL, security_group=cluster.security_group_id)
-        ways = {"ConnectorsToDatabase": (own, "PostgreSQL")}
-        if outside := destinations(self._environment):
-            ways |= {way.id: (way, "PostgreSQL of an outside database") for way in outside}
+        ways = {"ConnectorsToDatabase": (cluster.security_group_id, POSTGRESQL, "PostgreSQL")}
+        for place, port in destinations(self._environment):
+            # Two rules with the same content can't coexist.
+            content = hashlib.sha256(f"{place}:{port}".encode()).hexdigest()[:8]
+            ways[f"ConnectorsToOutside{content}"] = (place, port, "PostgreSQL of an outside database")
+        if len(ways) > 1:
             CfnOutput(self._stack, "ClientSecurityGroup", value=brokers.security_group_id)
-        for id_, (way, description) in ways.items():
+        for id_, (place, port, description) in ways.items():
             # In this stack: a rule in the brokers' stack would make it depend on this one.
             ec2.CfnSecurityGroupEgress(
                 self._stack,
                 id_,
                 group_id=brokers.security_group_id,
-                destination_security_group_id=way.security_group,
-                cidr_ip=way.cidr,
+                **{"cidr_ip" if "/" in place else "destination_security_group_id": place},
                 ip_protocol="tcp",
-                from_port=way.port,
-                to_port=way.port,
+                from_port=port,
+                to_port=port,
                 description=description,
             )
 
@@ -288,16 +287,6 @@ def _worker_configuration(stack: Stack, id_: str, spec: ConnectorSpec) -> kafkac
     if GENERATION in file:
         name, content = f"{name}-{spec.generation}", Fn.base64(file.replace(GENERATION, spec.generation))
     return kafkaconnect.CfnWorkerConfiguration(stack, id_, name=name, properties_file_content=content)
-
-
-def _warn_of_unpinned(stack: Stack, releases: Sequence[Release]) -> None:
-    for release in releases:
-        if not release.pinned:
-            Annotations.of(stack).add_warning_v2(
-                f"cdc-lake:unpinned-{release.file}",
-                f"plugins/releases/versions.toml has no SHA-256 for {release.file}, and the deployment will refuse "
-                "it: run `./lake dev lock plugins`",
-            )
 
 
 def _creating(action: str) -> iam.PolicyStatement:

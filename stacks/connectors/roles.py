@@ -10,8 +10,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as sm
 from constructs import Construct, IConstruct
 
-from plugins.kafka.topics import Grant, Kind, statements
-from stacks.base import allow, arn, bucket_arn, statement
+from plugins.kafka.topics import Grant
+from stacks.base import allow, arn, bucket_arn, of_service, statement
 from stacks.streaming import StreamingStack
 
 PREFIXES = (
@@ -83,10 +83,10 @@ def kafka_statements(
 ) -> list[iam.PolicyStatement]:
     """Allow these grants on the environment's Kafka (MSK developer guide, "Authorization policy resources")."""
 
-    def named(kind: Kind, name: str) -> str:
+    def allowed(grant: Grant) -> iam.PolicyStatement:
         # `*` stands for the uuid, which AWS chooses: the cluster's name is unique. Names instead of references, if they
         # are known, keep the review's findings readable.
-        whole = kind == "cluster"
-        return streaming.cluster_arn if whole else arn(scope, "kafka", f"{kind}/{streaming.cluster_name}/*/{name}")
+        on = [arn(scope, "kafka", f"{grant.kind}/{streaming.cluster_name}/*/{name}") for name in grant.names]
+        return statement(*of_service("kafka-cluster", grant.actions), on=on or streaming.cluster_arn)
 
-    return [statement(*each["Action"], on=each["Resource"]) for each in statements(access, named)]
+    return [allowed(grant) for grant in access]

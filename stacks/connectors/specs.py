@@ -7,6 +7,7 @@ from aws_cdk import Stack
 
 from contract.column_types.hashes import SALT_KEY
 from plugins.connector_names import GENERATION, offset_topic
+from plugins.connector_properties import JSON_CONVERTER
 from plugins.kafka.topics import Grant, own_worker_access, sink_access, source_access
 from plugins.releases.versions import Release, load_versions
 from plugins.workers.connect_workers import OF_SOURCES, SECRETS_PROVIDER, UTF8_ONLY, resources
@@ -29,8 +30,7 @@ from stacks.streaming import StreamingStack
 # The sink's exactly-once bookkeeping, in the landing bucket next to the objects.
 SINK_BOOKKEEPING = (".indexes", ".temp-upload")
 # MSK Connect requires converters in each worker configuration; the connectors set their own.
-_JSON = "org.apache.kafka.connect.json.JsonConverter"
-CONVERTERS = {"key.converter": _JSON, "value.converter": _JSON}
+CONVERTERS = {"key.converter": JSON_CONVERTER, "value.converter": JSON_CONVERTER}
 
 
 @dataclass(frozen=True, kw_only=True)

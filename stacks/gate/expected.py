@@ -17,7 +17,7 @@ from stacks.gate.properties import REFERRED, differing
 from stacks.gate.steps import steps_ours
 from stacks.gate.template import LATER, App, Problem, Subject, decoded, written
 from stacks.monitoring.metrics import Metrics
-from stacks.monitoring.watched import PERIOD_MINUTES, watched, watches
+from stacks.monitoring.watched import PERIOD_MINUTES, watches
 from stacks.monitoring.watches import EVENTS, event_pattern
 from stacks.preparation_requests import preparation
 from stacks.vpn_script import bastion_script
@@ -86,8 +86,8 @@ class _Written(Metrics):
 def alarms(app: App) -> Iterator[Problem]:
     """Each alarm of the settings' pipelines must be there, watch what they say, and act."""
     settings = app.facts.settings
-    wanted = {f"{settings.prefix}-{watch.name}": watch for watch in watches(settings.monitoring, watched(settings))}
-    stack, metrics = f"{settings.prefix}-monitoring", _Written.of(settings)
+    wanted = {f"{settings.prefix}-{watch.name}": watch for watch in watches(settings)}
+    stack, metrics = f"{settings.prefix}-monitoring", _Written(settings)
     found = {alarm.get("AlarmName"): alarm for alarm in app.resources("AWS::CloudWatch::Alarm")}
     for name in sorted(wanted.keys() - found.keys()):
         yield stack, name, "this alarm is missing: nobody would be told"

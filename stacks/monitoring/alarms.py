@@ -3,8 +3,6 @@
 AWS Budgets watches the monthly costs of everything with the environment's tags.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from aws_cdk import Stack
@@ -16,9 +14,9 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from contract.states import Word
-from settings.services import Monitoring
+from settings.environment import Environment
 from stacks.monitoring.metrics import Metrics
-from stacks.monitoring.watched import Watch, WatchedPipeline, watches
+from stacks.monitoring.watched import watches
 from stacks.monitoring.watches import WORDS, alarm_text
 
 # These also notify in a pause: the brokers keep running.
@@ -31,75 +29,60 @@ NOTIFICATIONS: tuple[tuple[Literal["ACTUAL", "FORECASTED"], int], ...] = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Alarms:
-    """One environment's alarms. `paused`: those of what a pause removes don't notify."""
+def create_alarms(
+    scope: Construct, environment: Environment, topic: sns.ITopic, *, paused: bool
+) -> dict[Word, list[cloudwatch.IAlarm]]:
+    """Create an environment's alarms; return them by status word.
 
-    prefix: str
-    settings: Monitoring
-    metrics: Metrics
-    pipelines: Sequence[WatchedPipeline]
-    paused: bool = False
-
-    def create(self, scope: Construct, topic: sns.ITopic) -> dict[Word, list[cloudwatch.IAlarm]]:
-        """Create them; return them by status word."""
-        by_word: dict[Word, list[cloudwatch.IAlarm]] = {word: [] for word in Word}
-        notification = actions.SnsAction(topic)
-        for watch in watches(self.settings, self.pipelines):
-            alarm = self._alarm(scope, watch)
-            alarm.add_alarm_action(notification)
-            alarm.add_ok_action(notification)
-            by_word[WORDS[watch.runbook]].append(alarm)
-        return by_word
-
-    def _alarm(self, scope: Construct, watch: Watch) -> cloudwatch.Alarm:
+    `paused`: those of what a pause removes don't notify.
+    """
+    by_word: dict[Word, list[cloudwatch.IAlarm]] = {word: [] for word in Word}
+    notification, metrics = actions.SnsAction(topic), Metrics(environment)
+    compared = cloudwatch.ComparisonOperator
+    for watch in watches(environment):
         above = watch.least is None
-        compared = cloudwatch.ComparisonOperator
-        return cloudwatch.Alarm(
+        alarm = cloudwatch.Alarm(
             scope,
             watch.name,
-            alarm_name=f"{self.prefix}-{watch.name}",
+            alarm_name=f"{environment.prefix}-{watch.name}",
             alarm_description=alarm_text(watch.runbook, watch.what),
-            metric=watch.metric(self.metrics),
-            threshold=watch.threshold(self.settings),
+            metric=watch.metric(metrics),
+            threshold=watch.threshold(environment.monitoring),
             comparison_operator=compared.GREATER_THAN_THRESHOLD if above else compared.LESS_THAN_THRESHOLD,
             evaluation_periods=watch.periods,
             datapoints_to_alarm=watch.datapoints or watch.periods,
             treat_missing_data=cloudwatch.TreatMissingData.BREACHING,
             # Nothing is wrong with a deliberate absence: no notification, but the dashboard still shows the alarms.
-            actions_enabled=False if self.paused and watch.runbook not in IN_A_PAUSE else None,
+            actions_enabled=False if paused and watch.runbook not in IN_A_PAUSE else None,
         )
+        alarm.add_alarm_action(notification)
+        alarm.add_ok_action(notification)
+        by_word[WORDS[watch.runbook]].append(alarm)
+    return by_word
 
 
-class Budget(Construct):
-    """A monthly budget in USD that notifies a topic; `tags` are those that all of its resources have.
+def create_budget(scope: Construct, environment: Environment, topic: sns.Topic) -> None:
+    """Create the monthly budget, of everything with the environment's tags, that notifies a topic.
 
     It has no fixed name: changed notifications create another budget before the old one is deleted.
     """
-
-    def __init__(
-        self, scope: Construct, id_: str, *, monthly_usd: int, tags: Mapping[str, str], topic: sns.Topic
-    ) -> None:
-        super().__init__(scope, id_)
-        # With the topic's key, too:
-        # https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-sns-policy.html
-        topic.grant_publish(_budgets_of(Stack.of(self)))
-        budget = budgets.CfnBudget(
-            self,
-            "Budget",
-            budget=budgets.CfnBudget.BudgetDataProperty(
-                budget_type="COST",
-                time_unit="MONTHLY",
-                budget_limit=budgets.CfnBudget.SpendProperty(amount=monthly_usd, unit="USD"),
-                filter_expression=budgets.CfnBudget.ExpressionProperty(and_=[_has(*tag) for tag in tags.items()]),
-                metrics=["UnblendedCost"],
-            ),
-            notifications_with_subscribers=[
-                _notification(type_, percent, topic.topic_arn) for type_, percent in NOTIFICATIONS
-            ],
-        )
-        # The policy must allow it to publish first.
-        budget.node.add_dependency(topic.node.find_child("Policy"))
+    # With the topic's key, too: https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-sns-policy.html
+    topic.grant_publish(_budgets_of(Stack.of(scope)))
+    kinds = budgets.CfnBudget
+    budget = kinds(
+        Construct(scope, "Budget"),
+        "Budget",
+        budget=kinds.BudgetDataProperty(
+            budget_type="COST",
+            time_unit="MONTHLY",
+            budget_limit=kinds.SpendProperty(amount=environment.budget.monthly_usd, unit="USD"),
+            filter_expression=kinds.ExpressionProperty(and_=[_has(*tag) for tag in environment.tags.items()]),
+            metrics=["UnblendedCost"],
+        ),
+        notifications_with_subscribers=[_notification(*each, topic.topic_arn) for each in NOTIFICATIONS],
+    )
+    # The policy must allow it to publish first.
+    budget.node.add_dependency(topic.node.find_child("Policy"))
 
 
 def _budgets_of(stack: Stack) -> iam.ServicePrincipal:

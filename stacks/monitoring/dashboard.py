@@ -23,9 +23,9 @@ from contract.metrics import (
 )
 from contract.states import JOB, LAKE, LANDING, SLOT, SOURCE, TOPIC, Word
 from plugins.workers import connect_workers
-from settings.services import Monitoring
+from settings.environment import Environment
 from stacks.monitoring.metrics import Metrics
-from stacks.monitoring.watched import OF_AN_ALARM, WatchedPipeline, WatchedWay, cut
+from stacks.monitoring.watched import OF_AN_ALARM, WatchedPipeline, WatchedWay, cut, watched
 from stacks.monitoring.watches import ON_THEIR_WAY, UNALARMED, WORDS, heading, key, limits
 
 # CloudWatch's dashboards are 24 units wide; an alarm status widget shows 100 alarms at most (API reference, "Dashboard
@@ -61,19 +61,15 @@ class Dashboard(Construct):
         self,
         scope: Construct,
         id_: str,
-        *,
-        name: str,
-        metrics: Metrics,
-        pipelines: Sequence[WatchedPipeline],
+        environment: Environment,
         alarms: Mapping[Word, Sequence[cloudwatch.IAlarm]],
-        settings: Monitoring,
     ) -> None:
         super().__init__(scope, id_)
-        self._metrics = metrics
-        self._limits = limits(settings)
-        self._pipelines = pipelines
-        dashboard = cloudwatch.Dashboard(self, "Dashboard", dashboard_name=name)
-        dashboard.add_widgets(*_state_widgets(name, alarms, self._on_their_way()))
+        self._metrics = Metrics(environment)
+        self._limits = limits(environment.monitoring)
+        self._pipelines = watched(environment)
+        dashboard = cloudwatch.Dashboard(self, "Dashboard", dashboard_name=environment.prefix)
+        dashboard.add_widgets(*_state_widgets(environment.prefix, alarms, self._on_their_way()))
         for title, rows in self._sections():
             dashboard.add_widgets(_heading_line(title))
             for row in rows:

@@ -7,8 +7,7 @@ Needs CDK only where it makes one: the gate writes down the same metrics without
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from contract.metrics import DIMENSION, EVENTS, table_value
 from plugins.connector_names import sink_group
@@ -24,29 +23,11 @@ MSK_CONNECT = "AWS/KafkaConnect"
 WORST = 1_000_000_000
 
 
-@dataclass(frozen=True, kw_only=True)
 class Metrics:
     """Creates one environment's metrics from the names of its parts."""
 
-    database_cluster: str
-    kafka_cluster: str
-    brokers: int
-    landing_bucket: str
-    namespace: str
-    database: str
-    connectors_namespace: str = MSK_CONNECT
-
-    @classmethod
-    def of(cls, environment: Environment) -> Self:
-        return cls(
-            database_cluster=environment.database_cluster,
-            kafka_cluster=environment.prefix,
-            brokers=environment.streaming.brokers,
-            landing_bucket=environment.bucket_name("landing"),
-            namespace=environment.prefix,
-            database=environment.lake.database,
-            connectors_namespace=connect_workers.namespace(environment.prefix) if environment.eks else MSK_CONNECT,
-        )
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
 
     def commits(self) -> "cloudwatch.Metric":
         return self._writer("CommitThroughput", "Average")
@@ -74,11 +55,13 @@ class Metrics:
         )
 
     def connector(self, name: str, metric: str, statistic: str) -> "cloudwatch.Metric":
-        return self._metric(self.connectors_namespace, metric, statistic, **{connect_workers.DIMENSION: name})
+        prefix = self._environment.prefix
+        namespace = connect_workers.namespace(prefix) if self._environment.eks else MSK_CONNECT
+        return self._metric(namespace, metric, statistic, **{connect_workers.DIMENSION: name})
 
     def events_waiting(self, sink_connector: str, topic: str) -> "cloudwatch.Metric":
         """Events in a topic that its sink hasn't landed: the minimum per period."""
-        dimensions = {"Cluster Name": self.kafka_cluster, "Consumer Group": sink_group(sink_connector)}
+        dimensions = {"Cluster Name": self._environment.prefix, "Consumer Group": sink_group(sink_connector)}
         return self._metric("AWS/Kafka", "SumOffsetLag", "Minimum", **dimensions, Topic=topic)
 
     def waiting(self, label: str, sink_connector: str, topics: Sequence[str]) -> "cloudwatch.IMetric":
@@ -88,7 +71,8 @@ class Metrics:
         return self._sum(label, [self.job(table, EVENTS, "Sum") for table in tables])
 
     def landed(self, filter_: str) -> "cloudwatch.Metric":
-        return self._metric("AWS/S3", "PutRequests", "Sum", BucketName=self.landing_bucket, FilterId=filter_)
+        bucket = self._environment.bucket_name("landing")
+        return self._metric("AWS/S3", "PutRequests", "Sum", BucketName=bucket, FilterId=filter_)
 
     def nothing_landed(self, sink_connector: str, topics: Sequence[str], filter_: str) -> "cloudwatch.IMetric":
         """1 while no object lands, but events wait in one of these topics, or their number is unknown."""
@@ -109,11 +93,13 @@ class Metrics:
         return self._expression("Fullest broker's disk", f"MAX([{', '.join(by_broker)}])", **by_broker)
 
     def broker_disks(self) -> "list[cloudwatch.IMetric]":
-        brokers = [{"Cluster Name": self.kafka_cluster, "Broker ID": str(1 + n)} for n in range(self.brokers)]
-        return [self._metric("AWS/Kafka", "KafkaDataLogsDiskUsed", "Maximum", **broker) for broker in brokers]
+        cluster, brokers = self._environment.prefix, range(1, 1 + self._environment.streaming.brokers)
+        dimensions = [{"Cluster Name": cluster, "Broker ID": str(broker)} for broker in brokers]
+        return [self._metric("AWS/Kafka", "KafkaDataLogsDiskUsed", "Maximum", **each) for each in dimensions]
 
     def job(self, table: str, metric: str, statistic: str) -> "cloudwatch.Metric":
-        return self._metric(self.namespace, metric, statistic, **{DIMENSION: table_value(self.database, table)})
+        value = table_value(self._environment.lake.database, table)
+        return self._metric(self._environment.prefix, metric, statistic, **{DIMENSION: value})
 
     def worst_job(self, tables: Sequence[str], metric: str, statistic: str) -> "cloudwatch.IMetric":
         """The highest value of several tables' jobs; a job without data counts as the worst."""
@@ -126,7 +112,8 @@ class Metrics:
 
     def _writer(self, metric: str, statistic: str = "Maximum") -> "cloudwatch.Metric":
         # By role: after a failover another instance is the writer.
-        return self._metric("AWS/RDS", metric, statistic, DBClusterIdentifier=self.database_cluster, Role="WRITER")
+        cluster = self._environment.database_cluster
+        return self._metric("AWS/RDS", metric, statistic, DBClusterIdentifier=cluster, Role="WRITER")
 
     def _metric(self, namespace: str, name: str, statistic: str, **dimensions: str) -> "cloudwatch.Metric":
         from aws_cdk import Duration, aws_cloudwatch

@@ -12,10 +12,8 @@ from settings.environment import Environment
 from stacks.base import EnvironmentStack, accept, add_paused_output, encryption_key, removal
 from stacks.connectors.stack import ConnectorsStack
 from stacks.lake import LakeStack
-from stacks.monitoring.alarms import Alarms, Budget
+from stacks.monitoring.alarms import create_alarms, create_budget
 from stacks.monitoring.dashboard import Dashboard
-from stacks.monitoring.metrics import Metrics
-from stacks.monitoring.watched import watched
 from stacks.monitoring.watches import EVENTS, alarm_text, event_pattern
 from stacks.paused import Paused
 from stacks.processing.stack import ProcessingStack
@@ -41,30 +39,14 @@ class MonitoringStack(EnvironmentStack):
         paused: Paused,
     ) -> None:
         super().__init__(scope, "monitoring", environment)
-        pipelines = watched(environment)
-        metrics = Metrics.of(environment)
         self.topic = self._topic()
-        alarms = Alarms(
-            prefix=environment.prefix,
-            settings=environment.monitoring,
-            metrics=metrics,
-            pipelines=pipelines,
-            paused=paused.leaves_out_sources,
-        ).create(self, self.topic)
+        alarms = create_alarms(self, environment, self.topic, paused=paused.leaves_out_sources)
         self._emr_events()
         if paused.leaves_out_sources:
             self._started_event()
         self._accept_events()
-        Dashboard(
-            self,
-            "Dashboard",
-            name=environment.prefix,
-            metrics=metrics,
-            pipelines=pipelines,
-            alarms=alarms,
-            settings=environment.monitoring,
-        )
-        Budget(self, "Budget", monthly_usd=environment.budget.monthly_usd, tags=environment.tags, topic=self.topic)
+        Dashboard(self, "Dashboard", environment, alarms)
+        create_budget(self, environment, self.topic)
         for stack in (connectors, lake, streaming, processing):
             self.add_stack_dependency(stack)
         CfnOutput(self, "AlarmTopicArn", value=self.topic.topic_arn)

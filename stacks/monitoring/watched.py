@@ -54,14 +54,6 @@ class WatchedPipeline:
     tables: Sequence[str]
     ignoring: Sequence[str]
 
-    @property
-    def roles(self) -> dict[str, tuple[str, int]]:
-        """Name and task count of both connectors, by their names in alarms."""
-        way = self.way
-        if way is None:
-            return {}
-        return {f"source{self.suffix}": (way.source, 1), f"sink{self.suffix}": (way.sink, way.sink_tasks)}
-
     def alarmed(self, names: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
         """Distribute tables among alarms: yield each alarm's subject and tables.
 
@@ -123,14 +115,15 @@ class Watch:
         return limits(settings).get(self.runbook, 0) if self.least is None else self.least
 
 
-def watches(settings: Monitoring, pipelines: Sequence[WatchedPipeline]) -> Iterator[Watch]:
+def watches(environment: Environment) -> Iterator[Watch]:
     """Yield one watch for each way in which events can stop flowing."""
+    settings, pipelines = environment.monitoring, watched(environment)
     # Query-based pipelines have no slot.
     if any(pipeline.way for pipeline in pipelines):
         yield from _of_slots(settings)
     for pipeline in pipelines:
         if pipeline.way:
-            yield from _of_connectors(pipeline)
+            yield from _of_connectors(pipeline, pipeline.way)
             yield from _of_landing(settings, pipeline, pipeline.way)
     disk = f"A broker's disk is more than {settings.broker_disk_percent} % full"
     yield Watch("broker-disk", methodcaller("broker_disk"), disk)
@@ -153,8 +146,9 @@ def _of_slots(settings: Monitoring) -> Iterator[Watch]:
     yield Watch("wal-disk", methodcaller("wal_disk"), kept)
 
 
-def _of_connectors(pipeline: WatchedPipeline) -> Iterator[Watch]:
-    for role, (name, tasks) in pipeline.roles.items():
+def _of_connectors(pipeline: WatchedPipeline, way: WatchedWay) -> Iterator[Watch]:
+    for end, name, tasks in (("source", way.source, 1), ("sink", way.sink, way.sink_tasks)):
+        role = f"{end}{pipeline.suffix}"
         running = methodcaller("connector", name, connect_workers.RUNNING, "Minimum")
         fewer = f"The {role} connector runs fewer than {tasks} task(s)"
         yield Watch("connector-not-running", running, fewer, about=role, least=tasks)

@@ -87,10 +87,13 @@ class EmrCluster(Construct):
         return cluster
 
     def _instances(self) -> emr.CfnCluster.JobFlowInstancesConfigProperty:
-        settings, access = self._settings, self._access
+        settings, access, core = self._settings, self._access, None
+        # Without core nodes, all daemons run on the primary node.
+        if settings.core_instances:
+            core = self._group("Core", settings.core_instance_type, settings.core_instances)
         return emr.CfnCluster.JobFlowInstancesConfigProperty(
             master_instance_group=self._group("Primary", settings.primary_instance_type, 1),
-            core_instance_group=self._core_group(),
+            core_instance_group=core,
             ec2_subnet_id=self._subnet.subnet_id,
             ec2_key_name=self.ssh_key.key_pair_name,
             emr_managed_master_security_group=access.primary.security_group_id,
@@ -104,13 +107,6 @@ class EmrCluster(Construct):
             termination_protected=False,
             unhealthy_node_replacement=True,
         )
-
-    def _core_group(self) -> emr.CfnCluster.InstanceGroupConfigProperty | None:
-        """Without core nodes, all daemons run on the primary node."""
-        settings = self._settings
-        if not settings.core_instances:
-            return None
-        return self._group("Core", settings.core_instance_type, settings.core_instances)
 
     def _group(self, name: str, type_: str, count: int) -> emr.CfnCluster.InstanceGroupConfigProperty:
         volume = emr.CfnCluster.VolumeSpecificationProperty(size_in_gb=VOLUME_GB, volume_type="gp3")
@@ -142,7 +138,7 @@ class EmrCluster(Construct):
 
     def _configurations(self) -> list[emr.CfnCluster.ConfigurationProperty]:
         """Glue as the common metastore, Python 3.11, and the region, which boto3 can't determine itself."""
-        python = f"python{aws_offers.RELEASES[self._settings.release].python}"
+        python = f"python{aws_offers.RELEASES[self._settings.release]}"
         glue = {"hive.metastore.client.factory.class": GLUE_CLIENT}
         properties = {
             "hive-site": glue,

@@ -13,18 +13,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_outboxs_pipeline_has_the_contracts_names() -> None:
-    database = load_pipeline("orders").source
-    assert (database.database, database.publication, database.slot, database.role) == (
-        source.DATABASE,
-        source.PUBLICATION,
-        source.SLOT,
-        source.CONNECTOR_ROLE,
-    )
-
-
-def test_the_outboxs_pipeline_captures_the_contracts_table() -> None:
-    [table] = load_pipeline("orders").tables
-    assert (table.schema_name, table.table_name) == (source.SCHEMA, source.OUTBOX_TABLE)
+    orders = load_pipeline("orders")
+    names = (orders.source.database, orders.source.publication, orders.source.slot, orders.source.role)
+    assert names == (source.DATABASE, source.PUBLICATION, source.SLOT, source.CONNECTOR_ROLE)
+    assert [table.name for table in orders.tables] == [f"{source.SCHEMA}.{source.OUTBOX_TABLE}"]
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "pipelines").rglob("*.avsc")), ids=lambda path: path.stem)

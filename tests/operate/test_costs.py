@@ -168,7 +168,7 @@ def test_logs_are_paid_by_who_writes_them_and_for_how_long() -> None:
 
 def test_every_type_that_an_environment_may_choose_has_a_price() -> None:
     classes = [f"db.{class_}" for class_ in aws_offers.AURORA_INSTANCE_CLASSES]
-    types = [*aws_offers.MSK_BROKER_TYPES, *classes, *aws_offers.INSTANCE_TYPES]
+    types = [*aws_offers.MSK_PARTITIONS_PER_BROKER, *classes, *aws_offers.YARN_MEMORY_MB]
     assert [type_ for type_ in types if PRICES.find(type_) is None] == []
 
 

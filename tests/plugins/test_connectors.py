@@ -4,7 +4,7 @@ import pytest
 
 from contract.sizes import MIB, SizeLimits
 from plugins.connector_settings import SinkSettings, SourceSettings
-from plugins.sink.kcql import parse, parse_all
+from plugins.sink.kcql import parse_all
 from plugins.sink.sink_connector import ASSIGNMENT, ROUND_ROBIN, sink_connector
 from plugins.source.source_connector import source_connector
 from tests.plugins.conftest import SINK, SOURCE
@@ -106,14 +106,6 @@ def test_the_source_decides_nothing_about_its_topics() -> None:
     assert set(creation.values()) == {"-1"}
 
 
-@pytest.mark.parametrize("fields", [(), ("customer_id", "order_id")])
-def test_folders_by_fields_are_an_option_with_a_warning(fields: tuple[str, ...]) -> None:
-    settings = replace(SINK, partition_by=fields)
-    kcql = parse(sink_connector(settings)["connect.s3.kcql"])
-    assert (kcql,) == settings.statements
-    assert (kcql.partition_by, len(settings.warnings)) == (fields, bool(fields))
-
-
 def test_several_topics_get_a_statement_each_with_the_same_settings() -> None:
     settings = replace(SINK, topics=("demo.public.orders", "demo.public.update"), flush_bytes=9)
     config = sink_connector(settings)
@@ -127,6 +119,8 @@ def test_several_topics_get_a_statement_each_with_the_same_settings() -> None:
     assert parse_all(config["connect.s3.kcql"]) == settings.statements
 
 
-def test_folders_by_field_are_for_one_topic() -> None:
+def test_folders_by_field_are_for_one_topic_and_come_with_a_warning() -> None:
+    [warning] = replace(SINK, partition_by=("k",)).warnings
+    assert warning.startswith("PARTITIONBY k: ")
     with pytest.raises(ValueError, match=r"^partition_by goes with one topic alone"):
         replace(SINK, topics=("a", "b"), partition_by=("k",))

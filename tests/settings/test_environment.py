@@ -13,13 +13,6 @@ TODAYS_KCQL = (
 )
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in ENVIRONMENTS.glob("*.toml")))
-def test_every_environment_of_the_project_is_accepted(name: str) -> None:
-    environment = load(name)
-    assert environment.name == name
-    assert environment.prefix == f"{name}-cdc-lake"
-
-
 def test_several_problems_are_one_line_each(folder: Path) -> None:
     change(folder, "dev", "streaming", 'broker_type = "kafka.t3.medium"')
     change(folder, "dev", "processing", 'release = "emr-6.4.0"')

@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from contract.sizes import MCU_HEAP_BYTES
+from settings import aws_offers
 from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
 from tests.settings.pipelines import Project
@@ -109,12 +110,15 @@ def test_more_than_a_quota_is_refused(project: Project, number: int, lines: list
     assert f"pipelines: {said}" in project.refusal()
 
 
-def test_more_partitions_than_the_brokers_can_have_are_refused(project: Project) -> None:
-    project.write("wide", [f"t{number}" for number in range(1_400)])
-    project.add("wide")
-    said = project.refusal()
-    assert "environments/dev.toml: streaming.broker_type: 1405 topics make " in said
-    assert "and 2 kafka.m5.large take 3,000: set a larger type or more brokers" in said
+def test_more_partitions_than_the_brokers_can_have_are_refused(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two replicas each: 15 of the topics, 50 of Kafka's own, and 31 of each connector."""
+    monkeypatch.setitem(aws_offers.MSK_PARTITIONS_PER_BROKER, "kafka.m5.large", 188)
+    project.write("wide", [f"t{number}" for number in range(10)])
+    said = project.add("wide").refusal()
+    assert "environments/dev.toml: streaming.broker_type: 15 topics make 378 partitions with their replicas" in said
+    assert "and 2 kafka.m5.large take 376: set a larger type or more brokers" in said
 
 
 def test_without_a_pipeline_that_shares_it_there_is_no_common_application(project: Project) -> None:

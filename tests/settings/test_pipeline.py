@@ -11,7 +11,7 @@ import pytest
 
 from settings import aws_offers
 from settings.job import layout
-from settings.load import PIPELINES, SettingsFileError, load, load_pipeline, names
+from settings.load import SettingsFileError, load, load_pipeline
 from settings.pipeline import CapturedTableSettings, Pipeline
 from spark_jobs.options import keys
 from tests.settings.pipelines import BY_LOG, Project, logged_shop
@@ -22,20 +22,6 @@ from tests.stacks.environments import on_eks, only_queried
 def folder(tmp_path: Path) -> Path:
     """A folder of pipelines with one, `shop`, and the schemas of its tables."""
     return logged_shop(tmp_path).parent
-
-
-@pytest.mark.parametrize("name", names(PIPELINES))
-def test_every_pipeline_of_the_project_is_accepted(name: str) -> None:
-    assert load_pipeline(name).name == name
-
-
-def test_the_orders_keep_the_names_that_they_have_had() -> None:
-    orders = load_pipeline("orders")
-    [table] = orders.tables
-    assert (orders.source.publication, orders.source.slot) == ("cdc_publication", "cdc_orders")
-    assert orders.lake_table(table) == "cdc_events"
-    assert (PIPELINES / orders.schema_file(table)).is_file()
-    assert table.captured.topic(orders.source.topic_prefix) == "demo.datalake.cdc_events"
 
 
 def test_a_name_with_a_dot_is_given_in_two_parts_and_begins_with_the_pipelines_in_the_lake(folder: Path) -> None:

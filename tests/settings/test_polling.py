@@ -55,8 +55,19 @@ def test_each_topic_has_one_source_and_one_sink_and_no_source_loses_rows(connect
     written = [
         config["topic.prefix"] + table for config in sources for table in config.get("table.whitelist", "").split(",")
     ]
-    assert sorted(read) == sorted(set(written))
+    topics = ("keyed.public.address", "public.address", "public.city", "public.country", "query.address_place")
+    assert sorted(read) == sorted(written) == [f"pagila.{topic}" for topic in topics]
     assert [list(problems(config)) for config in sources] == [[]] * len(sources)
+
+
+def test_a_keyed_table_and_a_query_have_their_fields_and_the_querys_records_their_types(connectors: Connectors) -> None:
+    keyed = connectors["pagila-keyed-address-source"]
+    assert keyed["transforms"] == "createKey,extractKey,insertTopic,insert_message_source"
+    assert keyed["transforms.insert_message_source.static.value"] == "pagila"
+    source, sink = (connectors[f"pagila-query-address_place-{end}"] for end in ("source", "sink"))
+    assert sink["transforms"] == "rename,insert_message_source,insert_environment,toHeader"
+    assert "_header.country" in sink["connect.s3.kcql"]
+    assert {source["value.converter.schemas.enable"], sink["value.converter.schemas.enable"]} == {"true"}
 
 
 def test_the_pipelines_query_gets_the_newest_of_its_tables_stamps(connectors: Connectors, pipeline: Pipeline) -> None:

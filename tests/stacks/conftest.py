@@ -110,6 +110,13 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 
 
 @pytest.fixture(scope="session")
+def dev_on_eks(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """The environment whose pauses tests/operate/pausing tries, so that they share its synthesis."""
+    folder = tmp_path_factory.mktemp("dev")
+    return synthesized(environment_on_eks(folder, "dev"), folder / "cdk.out")
+
+
+@pytest.fixture(scope="session")
 def prod_on_eks(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """prod, with allowed addresses and an administrator of the API."""
     folder = tmp_path_factory.mktemp("prod")

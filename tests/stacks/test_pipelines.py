@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from contract.column_types.hashes import SALT_KEY
-from plugins.kafka.topics import sink_access, source_access
 from plugins.source.source_connector import SALT_PROPERTY
 from plugins.workers.connect_workers import EVERY_VALUE, HASHED_COLUMNS, IS_TRUNCATE, resources
-from settings.connectors import sink_settings, source_settings
 from stacks.gate.template import plain_text, request_of
 from stacks.lambda_assets import sql_hash
 from tests.stacks.conftest import Synthesized
@@ -25,12 +23,6 @@ pytestmark = pytest.mark.synth
 INLINE, MANAGED = 10_240, 6_144
 
 
-def topics_of(many: Synthesized, beginning: str, action: str) -> set[str]:
-    """The topics that a role has rights on."""
-    resources = set().union(*many.resources_of("connectors", beginning, f"kafka-cluster:{action}"))
-    return {each.partition(":topic/")[2].split("/", 2)[2] for each in resources if ":topic/" in each}
-
-
 def test_each_pipeline_has_connectors_topics_and_a_secret_of_its_own(many: Synthesized) -> None:
     names = many.connectors().keys()
     assert names == {f"dev-cdc-lake-{name}-{role}" for name in STREAMED for role in ("source", "sink")}
@@ -41,29 +33,6 @@ def test_each_pipeline_has_connectors_topics_and_a_secret_of_its_own(many: Synth
     assert {name for name in secrets if name.endswith("ConnectorSecret")} == {
         f"{name}ConnectorSecret" for name in ("", "Shop", "Wide", "Pagila", "Pagilaquery")
     }
-
-
-def test_a_sink_lands_each_table_below_its_pipelines_prefix(many: Synthesized) -> None:
-    kcql = many.connectors()["dev-cdc-lake-shop-sink"]["connectorConfiguration"]["connect.s3.kcql"]
-    for table, part in zip(SHOP, kcql.split(";"), strict=True):
-        assert ":shop SELECT" in part
-        assert f"shop.public.{table}" in part
-
-
-@pytest.mark.parametrize("name", ["wide", "shop"])
-def test_a_role_may_do_what_its_connector_does_and_nothing_with_another_pipelines_topics(
-    many: Synthesized, name: str
-) -> None:
-    pipeline = next(pipeline for pipeline in many.settings.pipelines if pipeline.name == name)
-    source, sink = source_settings(many.settings, pipeline), sink_settings(many.settings, pipeline)
-    wanted = {
-        f"{name.capitalize()}SourceRole": ("WriteData", source_access(source)),
-        f"{name.capitalize()}SinkRole": ("ReadData", sink_access(sink)),
-    }
-    for role, (action, access) in wanted.items():
-        expected = {n for grant in access if grant.kind == "topic" and action in grant.actions for n in grant.names}
-        assert topics_of(many, role, action) == expected
-        assert not {topic for topic in expected if "datalake" in topic}
 
 
 def test_a_source_reads_its_own_secret_alone(many: Synthesized) -> None:

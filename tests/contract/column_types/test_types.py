@@ -7,7 +7,7 @@ import pytest
 
 from contract.column_types.catalogue import Carried, LeftOut, numeric_modifier
 from contract.column_types.catalogue import ColumnType as Type
-from contract.column_types.types import avro_field, carried, specials_field
+from contract.column_types.types import avro_field, carried
 
 NUMERIC = Type("numeric")
 
@@ -76,10 +76,6 @@ def test_a_field_says_what_events_call_it() -> None:
         "type": "int",
         "source.name": "Order ID",
     }
-
-
-def test_the_special_values_have_a_column() -> None:
-    assert specials_field()["name"] == "__specials"
 
 
 @pytest.mark.parametrize(

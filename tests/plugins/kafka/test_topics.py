@@ -17,7 +17,6 @@ from plugins.kafka.topics import (
     reader_access,
     sink_access,
     source_access,
-    statements,
     topics_access,
 )
 from plugins.source.captured import CapturedTable
@@ -73,21 +72,9 @@ def test_dead_letters_among_other_records_are_refused(name: str) -> None:
         planned(sink)
 
 
-@pytest.mark.parametrize(("partitions", "replicas"), [(0, 1), (1, 0)])
-def test_a_topic_without_partitions_or_replicas_is_refused(partitions: int, replicas: int) -> None:
-    with pytest.raises(ValueError, match=r"^topic a: partitions and replicas must be 1 or more$"):
-        PlannedTopic(name="a", partitions=partitions, replicas=replicas)
-
-
 def test_a_plan_passes_through_a_request_unchanged() -> None:
     for topic in planned(WITH_DEAD_LETTERS).values():
         assert PlannedTopic.of_request(topic.as_request()) == topic
-
-
-@pytest.mark.parametrize("request_", [{}, {"name": "a"}, {"name": "a", "partitions": "x", "replicas": 1, "config": {}}])
-def test_a_request_that_is_no_plan_is_refused(request_: dict[str, object]) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011
-        PlannedTopic.of_request(request_)
 
 
 def rights(grants: tuple[Grant, ...], kind: Kind, action: str) -> set[str]:
@@ -140,17 +127,6 @@ def test_a_pipelines_roles_reach_all_of_its_topics_and_no_other() -> None:
     assert SOURCE.topic not in rights(sink_access(sink), "topic", "ReadData")
     planned = planned_topics(source, sink, brokers=2, retention_hours=1)
     assert rights(topics_access(planned, sink), "topic", "ReadData") == {*source.topics}
-
-
-def test_a_grant_becomes_a_statement_on_the_arns_of_its_names() -> None:
-    grants = (
-        Grant(kind="topic", names=("a", "b*"), actions=("ReadData",)),
-        Grant(kind="cluster", actions=("Connect",)),
-    )
-    assert statements(grants, lambda kind, name: f"arn:{kind}/{name}") == [
-        {"Effect": "Allow", "Action": ["kafka-cluster:ReadData"], "Resource": ["arn:topic/a", "arn:topic/b*"]},
-        {"Effect": "Allow", "Action": ["kafka-cluster:Connect"], "Resource": ["arn:cluster/"]},
-    ]
 
 
 def test_the_documents_name_the_rights_of_who_looks_into_kafka() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from plugins.connector_properties import key_of
 from plugins.polling.jdbc_rules import problems
-from plugins.polling.jdbc_settings import CONNECTOR_CLASSES, JdbcSourceSettings
-from plugins.polling.jdbc_source import alike, jdbc_source, joined_rows, keyed_table, pattern_of, whole_tables
+from plugins.polling.jdbc_settings import CONNECTOR_CLASSES, JdbcSourceSettings, PolledTable
+from plugins.polling.jdbc_source import jdbc_source, joined_rows, keyed_table, whole_tables
 from plugins.polling.joined_query import polled
 from tests.plugins.polling.test_jdbc_settings import ADDRESS, CITY, DATABASE, PLACES, POLLING, SETTINGS
 
@@ -76,10 +76,6 @@ def test_a_source_says_what_is_decided(settings: JdbcSourceSettings, says: dict[
     assert int(config["connection.attempts"]) * int(config["connection.backoff.ms"]) == 3_600_000
 
 
-def test_a_schema_is_found_by_its_name_alone() -> None:
-    assert (pattern_of("my_shop"), pattern_of("50%")) == (r"my\_shop", r"50\%")
-
-
 @pytest.mark.parametrize("connector", CONNECTOR_CLASSES)
 @pytest.mark.parametrize("rows", [(ADDRESS,), PLACES])
 def test_nothing_is_said_that_loses_rows_or_that_no_connector_knows(connector: str, rows: object) -> None:
@@ -91,47 +87,25 @@ def test_nothing_is_said_that_loses_rows_or_that_no_connector_knows(connector: s
     assert all(isinstance(value, str) for value in config.values())
 
 
-def test_tables_of_one_key_share_a_connector() -> None:
-    assert alike([ADDRESS, CITY, STORE]) == [(ADDRESS, STORE), (CITY,)]
-    assert alike([ADDRESS, replace(STORE, stamp="changed"), replace(CITY, schema="b")]) == [
-        (replace(CITY, schema="b"),),
-        (replace(STORE, stamp="changed"),),
-        (ADDRESS,),
-    ]
-
-
-COUNTRY = replace(CITY, table="country", key="country_id")
-
-
-def test_each_sink_reads_its_sources_topics_by_their_names() -> None:
-    pairs = whole_tables(POLLING, [ADDRESS, CITY, COUNTRY]) | keyed_table(POLLING, ADDRESS)
-    pairs |= joined_rows(POLLING, PLACES)
-    assert pairs["pagila-public-city_id-source"]["table.whitelist"] == "city"
-    assert {name: config["topics"] for name, config in pairs.items() if name.endswith("-sink")} == {
-        "pagila-tables-sink": "pagila.public.address,pagila.public.city,pagila.public.country",
-        "pagila-keyed-address-sink": "pagila.keyed.public.address",
-        "pagila-query-address_place-sink": "pagila.query.address_place",
+@pytest.mark.parametrize(
+    ("tables", "sources"),
+    [
+        ((ADDRESS, CITY, STORE), {"public-address_id": "address,store_address", "public-city_id": "city"}),
+        # A connector's offsets go by its name, which another stamp leaves as it is.
+        (
+            (ADDRESS, replace(STORE, stamp="changed")),
+            {"public-address_id": "address", "public-address_id-changed": "store_address"},
+        ),
+        ((ADDRESS, replace(STORE, schema="b")), {"public-address_id": "address", "b-address_id": "store_address"}),
+    ],
+)
+def test_tables_of_one_schema_key_and_stamp_share_a_connector(
+    tables: tuple[PolledTable, ...], sources: dict[str, str]
+) -> None:
+    found = {name: config for name, config in whole_tables(POLLING, tables).items() if "mode" in config}
+    assert {name: config["table.whitelist"] for name, config in found.items()} == {
+        f"pagila-{name}-source": names for name, names in sources.items()
     }
-    assert all("topics.regex" not in config for config in pairs.values())
-    for end in ("source", "sink"):
-        assert pairs[f"pagila-query-address_place-{end}"].items() >= OF_TYPES.items()
-
-
-def test_a_keyed_record_has_its_key_topic_and_database() -> None:
-    source = keyed_table(POLLING, ADDRESS)["pagila-keyed-address-source"]
-    assert source["transforms"] == "createKey,extractKey,insertTopic,insert_message_source"
-    assert source["transforms.insert_message_source.static.value"] == "pagila"
-    assert source["numeric.mapping"] == "best_fit"
-
-
-def test_the_articles_third_sink_renames_adds_and_names_folders() -> None:
-    values = {"message_source": "pagila", "message_source_engine": "postgresql", "environment": "development"}
-    pairs = joined_rows(POLLING, PLACES, renames={"district": "state_province"}, values=values, folder="country")
-    sink = pairs["pagila-query-address_place-sink"]
-    assert sink["transforms"] == (
-        "rename,insert_message_source,insert_message_source_engine,insert_environment,toHeader"
-    )
-    assert "_header.country" in sink["connect.s3.kcql"]
 
 
 def test_what_is_shared_reaches_every_source() -> None:
@@ -141,12 +115,3 @@ def test_what_is_shared_reaches_every_source() -> None:
         assert config["topic.creation.default.replication.factor"] == "2"
         assert config["poll.interval.ms"] == "1000"
         assert config["timestamp.delay.interval.ms"] == "60000"
-
-
-def test_tables_of_one_key_and_two_stamps_are_all_polled() -> None:
-    pairs = whole_tables(POLLING, [ADDRESS, replace(STORE, stamp="changed")])
-    assert whole_tables(POLLING, [ADDRESS]).keys() < pairs.keys(), "a connector's offsets go by its name"
-    assert sorted(config["table.whitelist"] for config in pairs.values() if "mode" in config) == [
-        "address",
-        "store_address",
-    ]

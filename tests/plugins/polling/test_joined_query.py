@@ -38,8 +38,6 @@ def test_a_join_has_the_newest_of_all_its_stamps(query: str, reason: str | None)
     "query",
     [
         "SELECT id, (SELECT name FROM city WHERE city.id = a.city) AS city, ts FROM address a",
-        "SELECT id, ts FROM address WHERE city IN (SELECT id FROM city)",
-        "SELECT id, ts FROM address a WHERE EXISTS(SELECT FROM city c WHERE c.id = a.city)",
         'SELECT id, ts FROM "from" WHERE city = ANY (ARRAY(SELECT id FROM "join"))',
         "SELECT a.id, ts FROM address a, LATERAL (SELECT name FROM city c WHERE c.id = a.city) x",
         "SELECT a.id, ts FROM (address a JOIN city c USING (id))",
@@ -47,12 +45,8 @@ def test_a_join_has_the_newest_of_all_its_stamps(query: str, reason: str | None)
         "WITH x AS (SELECT 1 AS id) SELECT a.id, ts FROM address a JOIN public.x ON x.id = a.city",
         "WITH city AS (SELECT id FROM city) SELECT a.id, ts FROM address a JOIN city ON city.id = a.city",
         "SELECT id, ts FROM address EXCEPT SELECT id, ts FROM city",
-        "SELECT*FROM(SELECT id, ts FROM address WHERE id IN(SELECT id FROM city))t",
-        "SELECT id, ts, coalesce((SELECT max(x) FROM ONLY city), 0) FROM address",
         # A comma joins, too.
-        "SELECT f(a.id, 1), ts FROM a, b",
         "SELECT f(a.id, 1), ts FROM a, (SELECT max(x, y) FROM c) b",
-        "SELECT f(a.id, 1), ts FROM a, b WHERE a.x IN (1, 2) ORDER BY 1, 2",
         "SELECT f(a.id, 1), ts FROM (a), b GROUP BY 1, 2",
     ],
 )
@@ -77,12 +71,6 @@ def test_a_stamp_may_be_asked_for_by_a_subquery() -> None:
         "WITH RECURSIVE x AS (SELECT id, ts FROM address UNION ALL SELECT id + 1, ts FROM x) SELECT * FROM x",
         "SELECT id, ts FROM (VALUES (1), (2)) AS v (id), address",
         "SELECT id, ts FROM address, generate_series(1, 3) AS n, unnest(ids) AS u (i)",
-        "SELECT trim(both FROM name) AS name, id, ts FROM (address)",
-        "SELECT a, x IS DISTINCT FROM y, ts FROM t",
-        "SELECT extract(year FROM ts), b, ts FROM t",
-        "SELECT id, ts FROM t WHERE id IN (1, 2) ORDER BY id, ts",
-        "SELECT id, ts FROM generate_series(1, 2) id",
-        "SELECT id, ts FROM public.address WHERE id > 1",
         "SELECT id, ts, 'a; join ?' AS note /* join */ FROM t -- ${x:y}\n;",
     ],
 )
@@ -109,7 +97,7 @@ def test_a_condition_can_be_appended_whatever_the_query_ends_with() -> None:
 
 
 PLACES = """
-SELECT a.address_id, c.city, extract(year FROM a.last_update) AS year -- FROM
+SELECT a.address_id, a.city IS DISTINCT FROM c.city AS moved, extract(year FROM a.last_update) AS year -- FROM
 FROM public.address a JOIN public.city c ON c.city_id = a.city_id
 """
 

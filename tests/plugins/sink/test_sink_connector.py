@@ -52,14 +52,7 @@ def test_the_folders_field_is_no_column_of_the_file_and_what_folders_have_lost_i
     assert parquet_statement(SINK).warnings == ()
 
 
-@pytest.mark.parametrize(
-    ("settings", "folder", "reason"),
-    [
-        (replace(SINK, topics=("a", "b")), None, "takes one topic"),
-        (replace(SINK, partition_by=("country",)), None, "leave partition_by empty"),
-        *((SINK, folder, "^partition_by must be") for folder in ("a b", "limit", "a.b")),
-    ],
-)
-def test_folders_that_kcql_cannot_name_are_refused(settings: SinkSettings, folder: str | None, reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
-        parquet_sink(settings, folder=folder)
+@pytest.mark.parametrize("folder", ["a b", "limit", "a.b"])
+def test_folders_that_kcql_cannot_name_are_refused(folder: str) -> None:
+    with pytest.raises(ValueError, match=r"^partition_by must be"):
+        parquet_sink(SINK, folder=folder)

@@ -83,10 +83,6 @@ def test_tables_that_cant_be_told_apart_are_refused(tables: tuple[CapturedTable,
         ({"table": "a;b"}, "called 'a;b'"),
         ({"table": "x" * 64}, "can be captured is called"),
         ({"table": "a", "leave_out": ("c",), "hashed": ("c",)}, "c can't be left out and hashed"),
-        (
-            {"table": "a", "stops_at_truncate": True, "tells_of_truncate": True},
-            "a TRUNCATE that stops the connector is no",
-        ),
         ({"table": "a", "leave_out": ("c",), "key": ("c",)}, "c can't be left out: it is of the key"),
     ],
 )

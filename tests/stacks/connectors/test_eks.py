@@ -7,26 +7,12 @@ import pytest
 
 from operate.review.page import page
 from operate.review.render import render
-from plugins.connector_names import offset_topic
-from plugins.kafka.topics import own_worker_access, sink_access, source_access, statements
-from plugins.source.source_connector import source_connector
 from plugins.workers.connect_workers import only_in_utf8
-from settings.connectors import sink_settings, source_settings
-from stacks.gate.template import plain_text
 from tests.cases import long
-from tests.stacks.conftest import Synthesized, synthesized
-from tests.stacks.connectors.test_stack import arns, on_kafka, pairs
-from tests.stacks.environments import environment_on_eks
+from tests.stacks.conftest import Synthesized
 from tests.synthesis import found_in, shared_synthesis
 
 pytestmark = pytest.mark.synth
-
-
-@pytest.fixture(scope="session")
-def dev_on_eks(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    """The environment whose pauses tests/operate/pausing tries, so that they share its synthesis."""
-    folder = tmp_path_factory.mktemp("dev")
-    return synthesized(environment_on_eks(folder, "dev"), folder / "cdk.out")
 
 
 ENVIRONMENTS = pytest.mark.parametrize("name", ["dev", "prod"])
@@ -78,27 +64,6 @@ def test_the_source_alone_reaches_the_database(eks: Synthesized) -> None:
 
 
 @ENVIRONMENTS
-def test_each_role_may_do_in_kafka_what_is_written_down(eks: Synthesized) -> None:
-    [orders] = eks.settings.streamed
-    source, sink = source_settings(eks.settings, orders), sink_settings(eks.settings, orders)
-    wanted = {
-        "connectors/SourceRole": source_access(
-            source, worker=own_worker_access(source.name, offset_topic(source.name, "*"))
-        ),
-        "connectors/SinkRole": sink_access(sink, worker=own_worker_access(sink.name, offset_topic(sink.name))),
-    }
-    found = on_kafka(eks)
-    for role, grants in wanted.items():
-        [written] = [each for owner, each in found.items() if owner.startswith(role)]
-        assert pairs(written) == pairs(statements(grants, arns(eks.settings)))
-    assert {owner.rstrip("0123456789ABCDEF") for owner in found} == {
-        *wanted,
-        "connectors/TopicsProviderOnEventRole",
-        "connectors/TopicsProviderIsCompleteRole",
-    }
-
-
-@ENVIRONMENTS
 def test_a_role_is_for_the_pods_of_its_connector(eks: Synthesized) -> None:
     roles = eks.resources("connectors", "AWS::IAM::Role")
     for properties in eks.properties("connectors", "AWS::EKS::PodIdentityAssociation"):
@@ -143,11 +108,3 @@ def test_the_page_says_who_reaches_and_who_administers_the_cluster(name: str, ek
         assert "role/platform" in text
     else:
         assert "inside the VPC alone" in text
-
-
-def test_the_source_is_configured_from_its_settings(dev_on_eks: Synthesized) -> None:
-    [orders] = dev_on_eks.settings.streamed
-    configured = connectors(dev_on_eks)[0]["connectorConfiguration"]
-    wanted = source_connector(source_settings(dev_on_eks.settings, orders))
-    same = {key for key in wanted if plain_text(configured[key]) == wanted[key]}
-    assert wanted.keys() - same == {"database.hostname", "database.password"}

@@ -97,21 +97,14 @@ def set_to(*path: Any, to: Any) -> Callable[[Any], None]:
 
 POD = ("spec", "template", "spec")
 WORKER = (*POD, "containers", 0)
+# Those that tests/stacks/gate/mutations.tsv has not.
 FAULTS: dict[str, tuple[str, Callable[[Any], None], str]] = {
     "volume": ("Deployment", set_to(*WORKER, "volumeMounts", 0, "name", to="other"), "volumeMounts/*/name is other"),
-    "tag": ("Deployment", set_to(*WORKER, "image", to="connect:latest"), "image is connect:latest"),
-    "root": ("Deployment", set_to(*POD, "securityContext", to={}), "securityContext/runAsNonRoot is missing"),
-    "node": ("Deployment", set_to(*POD, "hostNetwork", to=True), "spec/hostNetwork isn't in"),
-    "host path": ("Deployment", set_to(*POD, "volumes", 1, to={"name": "tmp", "hostPath": {"path": "/"}}), "hostPath"),
     "writable": ("Deployment", set_to(*WORKER, "securityContext", to={}), "readOnlyRootFilesystem is missing"),
     "probe": ("Deployment", set_to(*WORKER, "readinessProbe", to={}), "readinessProbe is missing"),
     "one worker": ("Deployment", set_to("spec", "replicas", to=1), "spec/replicas is 1"),
     "one zone": ("Deployment", set_to(*POD, "topologySpreadConstraints", to=[]), "topologyKey is missing"),
-    "another account": ("Deployment", set_to(*POD, "serviceAccountName", to="default"), "isn't a ServiceAccount"),
-    "configuration": ("ConfigMap", set_to("metadata", "name", to="other"), "isn't a ConfigMap of these objects"),
-    "token": ("ServiceAccount", set_to("automountServiceAccountToken", to=True), "ServiceAccountToken is true"),
     "service's port": ("Service", set_to("spec", "ports", 0, "targetPort", to="http"), "targetPort is http"),
-    "load balancer": ("Service", set_to("spec", "type", to="LoadBalancer"), "spec/type is LoadBalancer"),
     "budget": ("PodDisruptionBudget", set_to("spec", "minAvailable", to=1), "spec/minAvailable isn't in"),
     "no drain": ("PodDisruptionBudget", set_to("spec", "maxUnavailable", to=0), "spec/maxUnavailable is 0"),
     "failed workers": (
@@ -119,14 +112,6 @@ FAULTS: dict[str, tuple[str, Callable[[Any], None], str]] = {
         set_to("spec", "unhealthyPodEvictionPolicy", to="IfHealthyBudget"),
         "unhealthyPodEvictionPolicy is IfHealthyBudget",
     ),
-    "budget of others": ("PodDisruptionBudget", set_to("spec", "selector", to={}), "has no PodDisruptionBudget"),
-    "the world": (
-        "NetworkPolicy",
-        set_to("spec", "ingress", 0, "from", to=[{"ipBlock": {"cidr": "0.0.0.0/0"}}]),
-        'lets in {"ipBlock":{"cidr":"0.0.0.0/0"}}',
-    ),
-    "one direction": ("NetworkPolicy", set_to("spec", "policyTypes", to=["Ingress"]), "leaves a direction open"),
-    "any port": ("NetworkPolicy", set_to("spec", "egress", 0, "ports", to=[]), "lets it out by any port"),
     "another kind": ("ServiceAccount", set_to("kind", to="DaemonSet"), "no rules for kubernetes/DaemonSet"),
 }
 

@@ -14,18 +14,8 @@ import pytest
 from botocore.validate import validate_parameters
 
 from contract.rds_ca import root
-from plugins.connector_names import FIXED, GENERATION
-from plugins.kafka.topics import (
-    PREFIX,
-    Grant,
-    Kind,
-    Statement,
-    of_generation,
-    sink_access,
-    source_access,
-    statements,
-    topics_access,
-)
+from plugins.connector_names import FIXED, GENERATION, offset_topic
+from plugins.kafka.topics import Grant, of_generation, own_worker_access, sink_access, source_access, topics_access
 from plugins.workers.connect_workers import UTF8_ONLY, properties_file, resources
 from settings.connectors import sink_settings, source_settings, topics
 from settings.environment import Environment
@@ -137,20 +127,36 @@ def test_what_the_native_types_change_in_place_is_what_the_decision_says() -> No
     assert properties == ours
 
 
-CLUSTER = "the cluster"
+CLUSTER, KAFKA = "the cluster", "kafka-cluster"
 # AWS's own policies with rights on clusters, or on everything.
 WITH_KAFKA = re.compile("Administrator|PowerUser|MSK|Kafka")
 
 
-def expected(environment: Environment) -> dict[str, tuple[Grant, ...]]:
+def expected(environment: Environment) -> dict[str, set[tuple[str, str]]]:
     """Each role's rights in Kafka, by the stack and the start of its logical id."""
-    [orders] = environment.pipelines
-    making_topics = topics_access(of_generation(topics(environment, orders), "*"), sink_settings(environment, orders))
+    found: dict[str, tuple[Grant, ...]] = {}
+    making_topics: list[Grant] = []
+    for each in environment.streamed:
+        source, sink = source_settings(environment, each), sink_settings(environment, each)
+        workers: tuple[tuple[Grant, ...] | None, ...] = (None, None)
+        if environment.eks:
+            offsets = (offset_topic(source.name, "*"), offset_topic(sink.name))
+            workers = own_worker_access(source.name, offsets[0]), own_worker_access(sink.name, offsets[1])
+        found[each.construct_id("SourceRole")] = source_access(source, worker=workers[0])
+        found[each.construct_id("SinkRole")] = sink_access(sink, worker=workers[1])
+        making_topics += topics_access(of_generation(topics(environment, each), "*"), sink)
+    found |= {f"TopicsProvider{name}Role": tuple(making_topics) for name in ("OnEvent", "IsComplete")}
+    return {f"connectors/{role}": granted(environment, grants) for role, grants in found.items()}
+
+
+def granted(environment: Environment, grants: Iterable[Grant]) -> set[tuple[str, str]]:
+    """Actions and ARNs as pairs."""
+    arn = f"arn:aws:kafka:{environment.region}:{environment.account}:{{}}/{environment.prefix}/*/{{}}"
     return {
-        "connectors/SourceRole": source_access(source_settings(environment, orders)),
-        "connectors/SinkRole": sink_access(sink_settings(environment, orders)),
-        "connectors/TopicsProviderOnEventRole": making_topics,
-        "connectors/TopicsProviderIsCompleteRole": making_topics,
+        (f"{KAFKA}:{action}", arn.format(grant.kind, name) if name else CLUSTER)
+        for grant in grants
+        for action in grant.actions
+        for name in grant.names or ("",)
     }
 
 
@@ -162,7 +168,7 @@ def on_kafka(synthesized: Synthesized) -> dict[str, list[dict[str, Any]]]:
         owners = [owner["Ref"] for owner in subject.properties.get("Roles", [])] or [subject.id]
         for statement in (one for each in documents(subject.properties) for one in as_list(each["Statement"])):
             services = [action.partition(":")[0] for action in as_list(statement.get("Action", "*"))]
-            if any(fnmatch.fnmatchcase(PREFIX.rstrip(":"), service) for service in services):
+            if any(fnmatch.fnmatchcase(KAFKA, service) for service in services):
                 resources = [_text(resource) for resource in as_list(statement["Resource"])]
                 for owner in owners:
                     found.setdefault(f"{role}/{owner}", []).append({**statement, "Resource": resources})
@@ -180,27 +186,20 @@ def _text(resource: Any) -> str:
             return plain_text(resource)
 
 
-def pairs(written: Iterable[dict[str, Any] | Statement]) -> set[tuple[str, str]]:
+def pairs(written: Iterable[dict[str, Any]]) -> set[tuple[str, str]]:
     """Actions and ARNs as pairs: CDK merges statements that share the one or the other."""
     return {(action, arn) for one in written for action in as_list(one["Action"]) for arn in as_list(one["Resource"])}
 
 
-def arns(environment: Environment) -> Any:
-    def arn(kind: Kind, name: str) -> str:
-        base = f"arn:aws:kafka:{environment.region}:{environment.account}:{kind}/{environment.prefix}/*"
-        return f"{base}/{name}" if name else CLUSTER
-
-    return arn
-
-
-def test_the_roles_have_the_rights_that_are_written_down_and_nobody_else_has_any(environment: Synthesized) -> None:
-    settings, found = environment.settings, on_kafka(environment)
-    wanted = expected(settings)
-    assert {owner.rstrip("0123456789ABCDEF") for owner in found} == set(wanted)
-    for role, grants in wanted.items():
-        [written] = [written for owner, written in found.items() if owner.startswith(role)]
-        assert all(set(statement) == {"Action", "Effect", "Resource"} for statement in written)
-        assert pairs(written) == pairs(statements(grants, arns(settings)))
+@pytest.mark.parametrize("name", ["dev", "prod", "many", "dev_on_eks", "prod_on_eks"])
+def test_the_roles_have_the_rights_that_are_written_down_and_nobody_else_has_any(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    environment: Synthesized = request.getfixturevalue(name)
+    found = on_kafka(environment)
+    assert all(set(each) == {"Action", "Effect", "Resource"} for written in found.values() for each in written)
+    by_role = {owner.rstrip("0123456789ABCDEF"): pairs(written) for owner, written in found.items()}
+    assert by_role == expected(environment.settings)
 
 
 def test_nothing_else_gives_rights_on_kafka(environment: Synthesized) -> None:

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from contract.states import CATALOGUE, STAGES, Word
-from settings.load import load
-from stacks.monitoring.watched import WatchedPipeline, WatchedWay
 from stacks.monitoring.watches import ON_THEIR_WAY, UNALARMED, WORDS, heading, key
 from tests.stacks.conftest import Synthesized
 from tests.stacks.monitoring.found import alarms, events, ids, widgets, widgets_of
@@ -124,44 +122,17 @@ def test_it_keeps_to_what_cloudwatch_takes(environment: Synthesized) -> None:
         taken |= cells
 
 
-def crowded(many_pipelines: int) -> list[dict[str, Any]]:
-    """The widgets of pipelines of nine tables each, with all of an environment's alarms."""
-    from aws_cdk import App, Stack
-    from aws_cdk import aws_sns as sns
-
-    from stacks.monitoring.alarms import Alarms
-    from stacks.monitoring.dashboard import Dashboard
-    from stacks.monitoring.metrics import Metrics
-
-    stack = Stack(App(), "Stack")
-    metrics = Metrics(
-        database_cluster="d", kafka_cluster="k", brokers=3, landing_bucket="b", namespace="n", database="lake"
-    )
-    pipelines = [
-        WatchedPipeline(
-            name=f"p{number}",
-            suffix=f"-p{number}",
-            way=WatchedWay(
-                source=f"{number}-source",
-                sink=f"{number}-sink",
-                sink_tasks=1,
-                topics=[f"p{number}.public.t{table}" for table in range(9)],
-                landed="landed",
-            ),
-            tables=[f"p{number}_t{table}" for table in range(9)],
-            ignoring=[],
-        )
-        for number in range(many_pipelines)
-    ]
-    shared: dict[str, Any] = {"metrics": metrics, "pipelines": pipelines, "settings": load("dev").monitoring}
-    alarms = Alarms(prefix="p", **shared).create(stack, sns.Topic(stack, "Topic"))
-    Dashboard(stack, "Dashboard", name="p", alarms=alarms, **shared)
-    return widgets_of(stack)
-
-
-def test_tables_share_rows_where_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_share_rows_where_there_are_many(many: Synthesized, monkeypatch: pytest.MonkeyPatch) -> None:
     """With fewer widgets than CloudWatch takes: to make so many takes long."""
+    from aws_cdk import App, Stack
+
+    from stacks.monitoring.dashboard import Dashboard
+
+    shared = "job of shop (shop_orders to shop_items): events"
+    assert shared not in titles(widgets(many), "metric")
     monkeypatch.setattr("stacks.monitoring.dashboard.MOST_WIDGETS", 100)
-    found = crowded(3)
+    stack = Stack(App(), "Stack")
+    Dashboard(stack, "Dashboard", many.settings, {word: [] for word in Word})
+    found = widgets_of(stack)
     assert len(found) <= 100
-    assert "job of p0 (p0_t0 to p0_t8): events" in titles(found, "metric")
+    assert shared in titles(found, "metric")

@@ -10,7 +10,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[3] / "stacks" / "userdata" / "softether.sh"
+from stacks.vpn_script import USER_DATA, fill
+
 SECRETS = {"psk-arn": "PreSharedKey123", "vpn/alice": "AlicesPassword456", "vpn/bob": "BobsPassword789"}
 # Each stub records its arguments, which the process list would show.
 NOTE = """#!/bin/bash
@@ -141,9 +142,7 @@ class Machine:
             "RESOURCE": "Bastion",
             "REGION": "ap-southeast-2",
         }
-        text = SCRIPT.read_text()
-        for name, value in values.items():
-            text = text.replace(f"@{name}@", value)
+        text = fill(USER_DATA.read_text(), values)
         for folder in ("/opt/aws/bin/", "/opt", "/run", "/etc/", "/usr/local/sbin", "/swapfile"):
             instead = f"{self.root}/bin/" if folder == "/opt/aws/bin/" else f"{self.root}{folder}"
             text = text.replace(f"={folder}", f"={instead}").replace(f" {folder}", f" {instead}")

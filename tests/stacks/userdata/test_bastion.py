@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from settings.rules.network import VPN_CLIENTS
-from tests.stacks.userdata.bastion import MAKEFILE, NOTE, SCRIPT, SECRETS, STUBS, VPNCMD, Machine
+from stacks.vpn_script import USER_DATA
+from tests.stacks.userdata.bastion import MAKEFILE, NOTE, SECRETS, STUBS, VPNCMD, Machine
 
 
 def new_machine(root: Path) -> Machine:
@@ -68,7 +69,7 @@ def test_a_boot_sets_the_server_up_and_tells_cloudformation(machine: Machine) ->
 
 
 def test_clients_get_the_addresses_that_no_vpc_may_have() -> None:
-    given = re.findall(r"192\.168\.\d+\.\d+", SCRIPT.read_text())
+    given = re.findall(r"192\.168\.\d+\.\d+", USER_DATA.read_text())
     assert given
     assert all(IPv4Address(address) in VPN_CLIENTS for address in given)
 
@@ -152,7 +153,7 @@ def test_the_administrators_password_is_made_here_and_another_at_each_set_up(mac
 
 def test_the_script_fits_into_user_data() -> None:
     # EC2's limit is 16 KB before encoding; names and addresses come into it.
-    assert len(SCRIPT.read_bytes()) < 15 * 1024
+    assert len(USER_DATA.read_bytes()) < 15 * 1024
 
 
 def test_run_again_it_takes_changed_secrets_over_and_downloads_nothing(booted: Machine) -> None:
