@@ -241,9 +241,9 @@ def _module(function: Subject) -> str:
 
 
 def _is_set(subject: Subject, name: str, value: Any) -> bool:
-    settings = subject.facts.settings
-    if name in subject.facts.following:
-        wanted = subject.facts.following[name]
+    settings = subject.settings
+    if name in subject.app.following:
+        wanted = subject.app.following[name]
     else:
         try:
             wanted = attrgetter(name)(settings)
@@ -263,7 +263,7 @@ def _is_within(kind: str, value: Any) -> bool:
 
 def _filled(subject: Subject, text: str) -> str:
     """Write the settings into a text, where it has `{name}`; other braces stay."""
-    settings = subject.facts.settings
+    settings = subject.settings
     return re.sub(r"(?<!\$)\{([a-z_.]+)\}", lambda found: str(attrgetter(found[1])(settings)), text)
 
 

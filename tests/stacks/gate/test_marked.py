@@ -24,7 +24,7 @@ def compared(environment: Synthesized, mutate: Mutation) -> Changes:
     if id(environment) not in FORMS:
         FORMS[id(environment)] = by_stack(environment.settings, environment.synthesis.templates)
     before = FORMS[id(environment)]
-    other = {stack: each for stack, each in changed.templates.items() if each != environment.synthesis.templates[stack]}
+    other = {stack: changed.templates[stack] for stack in changed.stacks}
     return compare(environment.settings.name, "before", before, before | by_stack(environment.settings, other))
 
 
