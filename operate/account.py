@@ -16,7 +16,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 from operate.costs.lines import NODE, eks_nodes
 from operate.outputs import QUICK
 from settings.environment import Environment
-from stacks.gate.facts import Facts
 from stacks.gate.template import App, Templates
 
 # Service Quotas' codes.
@@ -42,7 +41,7 @@ class Found:
 
 def look(session: boto3.Session, environment: Environment, templates: Templates) -> Iterator[Found]:
     """Compare the account with what the templates need; create the role for spot instances where it is missing."""
-    app = App(facts=Facts(settings=environment), templates=templates)
+    app = App(settings=environment, templates=templates)
     needed = instances(app)
     for market in (each for each in needed if needed[each]):
         yield _asked(_named(market), partial(_vcpus, session, environment, market, needed[market]))
@@ -81,7 +80,7 @@ def instances(app: App) -> Instances:
         for role, least in (("Master", 0), ("Core", most)):
             if group := cluster.get(f"Instances.{role}InstanceGroup"):
                 found[group["Market"]][group["InstanceType"]] += max(group["InstanceCount"], least)
-    if app.facts.settings.eks is not None:
+    if app.settings.eks is not None:
         found["ON_DEMAND"][NODE] += eks_nodes(app)
     return found
 

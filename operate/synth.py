@@ -16,7 +16,6 @@ from cdk_nag import AwsSolutionsChecks
 import app
 from settings.environment import Environment
 from stacks.base import ACCEPTED_STATEMENT
-from stacks.gate.facts import Facts
 from stacks.gate.grants import Grant
 from stacks.gate.rights import accepted_statement
 from stacks.gate.template import App
@@ -71,7 +70,7 @@ class Synthesis:
 
     def app(self, environment: Environment) -> App:
         """The templates, as rules, page and bill read them."""
-        return App(facts=Facts(settings=environment), templates=self.templates, protected=self.protected)
+        return App(settings=environment, templates=self.templates, protected=self.protected)
 
     @property
     def stacks(self) -> dict[str, dict[str, Any]]:

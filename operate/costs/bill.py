@@ -45,7 +45,7 @@ class Item:
 
 def items(app: App, prices: Prices) -> list[Item]:
     """Return the bill's lines, part by part. Raises OperateError for a region without prices."""
-    environment = app.facts.settings
+    environment = app.settings
     if environment.region != prices.region:
         raise OperateError(
             f"operate/costs/prices.toml has the prices of {prices.region}, not those of {environment.region}, where "
@@ -95,7 +95,7 @@ def _paid(app: App, prices: Prices) -> Iterator[Item]:
 
 def _item(line: Line, each: Subject, prices: Prices) -> Iterator[Item]:
     """Yield what a resource costs, unless it is nothing; without a price if its properties can't be read."""
-    prefix = f"{each.facts.settings.prefix}-"
+    prefix = f"{each.settings.prefix}-"
     item = Item(
         part=line.part or each.stack.removeprefix(prefix),
         what=line.what,

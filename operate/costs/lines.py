@@ -97,7 +97,7 @@ def eks_nodes(app: App) -> int:
 
 
 def _tables(app: App) -> int:
-    return sum(len(pipeline.captured.lake_tables) for pipeline in app.facts.settings.pipelines)
+    return sum(len(pipeline.captured.lake_tables) for pipeline in app.settings.pipelines)
 
 
 def _log(what: str, usage: str, *types: str) -> Line:

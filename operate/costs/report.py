@@ -27,7 +27,7 @@ STEP = 10
 
 def report(app: App, prices: Prices, hours: float | None = None) -> str:
     """Return the bill with its total, how sure that is, and the cost at `hours` a week. Raises OperateError."""
-    environment, lines = app.facts.settings, items(app, prices)
+    environment, lines = app.settings, items(app, prices)
     parts = [
         _table(lines),
         _total(environment, lines),
@@ -68,7 +68,7 @@ def overview(apps: Iterable[App], prices: Prices, hours: float = SHOWN_HOURS) ->
         "|---|---:|---:|---:|",
     ]
     for app in apps:
-        environment, lines = app.facts.settings, items(app, prices)
+        environment, lines = app.settings, items(app, prices)
         always, paused = (f"~{_tens(at_hours(lines, each))}" for each in (HOURS_A_WEEK, hours))
         rows.append(f"| {environment.name} | {always} | {paused} | {environment.budget.monthly_usd:,} |")
     return "\n".join(rows)
@@ -76,7 +76,7 @@ def overview(apps: Iterable[App], prices: Prices, hours: float = SHOWN_HOURS) ->
 
 def figures_of(app: App, prices: Prices, hours: float | None = None) -> dict[str, object]:
     """Return the bill for programs: USD a month, by item, and by weekly hours. Raises OperateError."""
-    environment, lines = app.facts.settings, items(app, prices)
+    environment, lines = app.settings, items(app, prices)
     return {
         "environment": environment.name,
         "usd_a_month": total(lines),

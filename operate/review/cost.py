@@ -26,7 +26,7 @@ def cost(app: App) -> Cost:
     usd, sure = (round(of(found), TENS) for of in (total, confirmed))
     without = "; ".join(item.what for item in unknown(found))
     lacking = f", without {without}, whose prices aren't known" if without else ""
-    budget = f"; its budget is {budget:,} USD" if (budget := app.facts.settings.budget.monthly_usd) else ""
+    budget = f"; its budget is {budget:,} USD" if (budget := app.settings.budget.monthly_usd) else ""
     words = f"about {usd:,.0f} USD a month, {sure:,.0f} USD of it at confirmed prices{lacking}{budget}"
     return Cost(words, tuple((item.what, item.part, *figures(item)) for item in found))
 

@@ -12,7 +12,6 @@ from operate.synth import Synthesis
 from settings.environment import Environment
 from settings.rules.placeholders import placeholders
 from stacks.gate import review
-from stacks.gate.facts import Facts
 from stacks.gate.template import App, Finding, Level, texts
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
     linter = _linter(environment.region)
     for stack in synthesis.templates:
         found += _cfn_lint(linter, synthesis, stack)
-    found += review(synthesis.templates, Facts(settings=environment), synthesis.accepted, synthesis.protected)
+    found += review(synthesis.templates, environment, synthesis.accepted, synthesis.protected)
     found += _assets(synthesis)
     found += _budget(synthesis.app(environment))
     found += _placeholders(environment)
@@ -61,11 +60,11 @@ def _assets(synthesis: Synthesis) -> Iterator[Finding]:
 def _budget(app: App) -> Iterator[Finding]:
     level: Level = "error"
     try:
-        problem = budget_problem(app.facts.settings, total(items(app, load_prices())))
+        problem = budget_problem(app.settings, total(items(app, load_prices())))
     except OperateError as unknown:
         level, problem = "warning", f"isn't compared with the costs: {unknown}"
     if problem:
-        stack = f"{app.facts.settings.prefix}-monitoring"
+        stack = f"{app.settings.prefix}-monitoring"
         yield Finding(rule="budget-covers-costs", level=level, stack=stack, resource="Budget", message=problem)
 
 

@@ -4,19 +4,19 @@ Each rule checks one resource of a template, in the form CloudFormation gets, an
 needs CDK: the same rules and acceptances judge a template that was changed after synthesis.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 
+from settings.environment import Environment
 from stacks.gate import between, manifests, properties, reach, rights, secrets, trust
 from stacks.gate.expected import EXPECTED
-from stacks.gate.facts import Facts
 from stacks.gate.grants import Grant
 from stacks.gate.properties import template_sections
 from stacks.gate.rights import accepted_statement
 from stacks.gate.template import App, Finding, Level, Rule, Templates, plain_text, request_of
 
-__all__ = ["Facts", "Finding", "accepted_statement", "plain_text", "request_of", "review"]
+__all__ = ["Finding", "accepted_statement", "judged", "plain_text", "request_of", "review"]
 
 RULES: tuple[tuple[str, Rule], ...] = (
     ("known-properties", properties.known_properties),
@@ -53,7 +53,7 @@ WARNINGS = frozenset({"checksums-present"})
 
 def review(
     templates: Templates,
-    facts: Facts,
+    settings: Environment,
     accepted: Mapping[Grant, str] = MappingProxyType({}),
     protected: Mapping[str, bool] = MappingProxyType({}),
 ) -> list[Finding]:
@@ -61,24 +61,29 @@ def review(
 
     `accepted` has the reasons of accepted rights; `protected` tells which stacks can't be deleted by mistake.
     """
-    app = App(facts=facts, templates=templates, protected=protected)
-    rules: tuple[tuple[str, Rule], ...] = (
-        *RULES,
-        ("rights-accepted", partial(rights.rights_accepted, accepted)),
-        ("rights-accepted", partial(trust.policy_accepted, accepted)),
-    )
-    found = []
-    for stack, template in templates.items():
-        sections = template_sections(template, facts.settings.prefix)
-        found += [_finding("known-properties", stack, section, message) for section, message in sections]
-    for subject in app.subjects:
-        found += [_finding(name, subject.stack, subject.id, line) for name, rule in rules for line in rule(subject)]
-    found += [_finding("as-set", *problem) for rule in EXPECTED for problem in rule(app)]
+    app = App(settings=settings, templates=templates, protected=protected)
+    found = list(judged(app, accepted, templates))
     # Such a right could be added later without review.
     for grant in sorted(accepted.keys() - {grant for subject in app.subjects for grant in subject.grants}):
         message = f"{grant}: is accepted, and isn't in the template: take the acceptance out"
         found.append(_finding("rights-accepted", grant.stack, grant.holder.strip("<>"), message))
     return found
+
+
+def judged(app: App, accepted: Mapping[Grant, str], stacks: Collection[str]) -> Iterator[Finding]:
+    """Judge the resources of these stacks, and what the settings say that the app must have."""
+    rules: tuple[tuple[str, Rule], ...] = (
+        *RULES,
+        ("rights-accepted", partial(rights.rights_accepted, accepted)),
+        ("rights-accepted", partial(trust.policy_accepted, accepted)),
+    )
+    for stack in stacks:
+        for section, message in template_sections(app.templates[stack], app.settings.prefix):
+            yield _finding("known-properties", stack, section, message)
+    for subject in (each for each in app.subjects if each.stack in stacks):
+        for name, rule in rules:
+            yield from (_finding(name, subject.stack, subject.id, line) for line in rule(subject))
+    yield from (_finding("as-set", *problem) for rule in EXPECTED for problem in rule(app))
 
 
 def _finding(rule: str, stack: str, resource: str, message: str) -> Finding:

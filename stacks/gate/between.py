@@ -18,7 +18,7 @@ _RESULTS_DAYS = 1
 
 def data_survives(subject: Subject) -> Iterator[str]:
     """In production, data must outlive its stack and its replacement, and nothing may empty a bucket."""
-    if not subject.facts.settings.production:
+    if not subject.settings.production:
         return
     if subject.type == EMPTIES or any(EMPTIED in written(tag) for tag in as_list(subject.get("Tags") or [])):
         yield "lets CDK empty a bucket: production keeps its data, so take this out"
@@ -53,7 +53,7 @@ def database_kept(subject: Subject) -> Iterator[str]:
         yield "isn't encrypted: StorageEncrypted must be true"
     # The custom resource protects it last (stacks/handlers/database_protection.py).
     protected = subject.get("DeletionProtection") is True or users(subject, "Custom::ProtectedDatabase")
-    if subject.facts.settings.production and not protected:
+    if subject.settings.production and not protected:
         yield "isn't protected against deletion, by DeletionProtection or by a Custom::ProtectedDatabase that names it"
 
 
@@ -74,7 +74,7 @@ def expires_as_set(subject: Subject) -> Iterator[str]:
     """Objects expire as the settings say; tables never do, since Hudi's cleaner removes unneeded files."""
     if subject.type != "AWS::S3::Bucket":
         return
-    settings, name = subject.facts.settings, plain_text(subject.get("BucketName"))
+    settings, name = subject.settings, plain_text(subject.get("BucketName"))
     old = settings.lake.noncurrent_version_expiry_days
     for rule in as_list(subject.get("LifecycleConfiguration.Rules") or []):
         id_, days, prefix = rule.get("Id"), rule.get("ExpirationInDays"), rule.get("Prefix")
@@ -102,7 +102,7 @@ def logs_kept(subject: Subject) -> Iterator[str]:
     """In production, people must have time to read logs."""
     days = subject.get("RetentionInDays")
     long = isinstance(days, int) and days >= production.LOG_DAYS
-    if subject.type == "AWS::Logs::LogGroup" and subject.facts.settings.production and not long:
+    if subject.type == "AWS::Logs::LogGroup" and subject.settings.production and not long:
         yield f"keeps its events for {days} days: production needs {production.LOG_DAYS} or more"
 
 
@@ -110,7 +110,7 @@ def tagged(subject: Subject) -> Iterator[str]:
     """Tags must include the settings': the budget finds costs by them."""
     tags = subject.get("Tags") or []
     found = tags if isinstance(tags, Mapping) else {each.get("Key"): each.get("Value") for each in tags}
-    for name, value in subject.facts.settings.tags.items() if tags else ():
+    for name, value in subject.settings.tags.items() if tags else ():
         if found.get(name) != value:
             yield f"Tags has {name}={written(found.get(name))}: the budget finds costs by {name}={value}"
 

@@ -45,7 +45,7 @@ sudo service iptables save"""
 
 def counted(app: App) -> Iterator[Problem]:
     """There must be as many of these as the settings say: one less, and nobody is told, or nothing is protected."""
-    settings = app.facts.settings
+    settings = app.settings
     streamed = len(settings.streamed)
     there = Counter(subject.type for subject in app.subjects)
     wanted = {
@@ -85,7 +85,7 @@ class _Written(Metrics):
 
 def alarms(app: App) -> Iterator[Problem]:
     """Each alarm of the settings' pipelines must be there, watch what they say, and act."""
-    settings = app.facts.settings
+    settings = app.settings
     wanted = {f"{settings.prefix}-{watch.name}": watch for watch in watches(settings)}
     stack, metrics = f"{settings.prefix}-monitoring", _Written(settings)
     found = {alarm.get("AlarmName"): alarm for alarm in app.resources("AWS::CloudWatch::Alarm")}
@@ -108,7 +108,7 @@ def alarms(app: App) -> Iterator[Problem]:
 
 def watched_as_set(app: App) -> Iterator[Problem]:
     """Events that are told, figures of what lands, and connectors that are restarted must be the settings'."""
-    settings = app.facts.settings
+    settings = app.settings
     stack, type_, path = f"{settings.prefix}-monitoring", "AWS::Events::Rule", "EventPattern"
     patterns = sorted((event_pattern(settings.prefix, runbook) for runbook in EVENTS), key=written)
     told = sorted(filter(None, (rule.get(path) for rule in app.resources(type_))), key=written)
@@ -130,7 +130,7 @@ def watched_as_set(app: App) -> Iterator[Problem]:
 
 def topics_planned(app: App) -> Iterator[Problem]:
     """Each pipeline's topics must be those of the settings: how long events stay, on how many brokers."""
-    settings = app.facts.settings
+    settings = app.settings
     planned = [_topic(each.as_request()) for pipeline in settings.streamed for each in topics(settings, pipeline)]
     for subject in app.resources("Custom::Topics"):
         for topic in subject.opened["Request"].get("topics", []):
@@ -150,7 +150,7 @@ def _topic(request: Mapping[str, Any]) -> str:
 
 def connectors_configured(app: App) -> Iterator[Problem]:
     """A connector's configuration must be what plugins/ makes of the settings; secrets are references."""
-    settings = app.facts.settings
+    settings = app.settings
     wanted = {name: each for pipeline in settings.streamed for name, each in _configurations(settings, pipeline)}
     for subject in app.resources(*CONNECTORS):
         request = subject.opened["Request"]
@@ -171,7 +171,7 @@ def _configurations(settings: Environment, pipeline: EnvironmentPipeline) -> Ite
 
 def sources_prepared(app: App) -> Iterator[Problem]:
     """Each pipeline's database must be prepared, with its tables and for its role, as the settings say."""
-    settings, later = app.facts.settings, dict.fromkeys(("cluster", "host", "master", "secret"), REFERRED)
+    settings, later = app.settings, dict.fromkeys(("cluster", "host", "master", "secret"), REFERRED)
     wanted = {each.name: preparation(settings, each, **later) for each in settings.pipelines}
     outbox = settings.outbox.name if settings.outbox else None
     for subject in app.resources(*PREPARATIONS):
@@ -196,7 +196,7 @@ def _without_hashes(request: Mapping[str, Any]) -> dict[str, Any]:
 def plugins_ours(app: App) -> Iterator[Problem]:
     """A plugin's files besides its releases must be this project's classes and AWS's certificates."""
     files = {*resources(*OF_SOURCES, UTF8_ONLY).items(), *resources(UTF8_ONLY).items()}
-    files |= {(ROOT_CERTIFICATE, text) for text in app.facts.following["certificates"]}
+    files |= {(ROOT_CERTIFICATE, text) for text in app.following["certificates"]}
     for subject in app.resources("Custom::Plugin"):
         for name, text in subject.opened["Request"].get("resources", {}).items():
             if (name, text) not in files:
@@ -206,7 +206,7 @@ def plugins_ours(app: App) -> Iterator[Problem]:
 def scripts_ours(app: App) -> Iterator[Problem]:
     """A machine's script must be the VPN server's, filled in, or CDK's for a NAT instance."""
     for subject in app.resources("AWS::EC2::Instance"):
-        ours = bastion_script(app.facts.settings, pre_shared_key=LATER, resource=subject.id)
+        ours = bastion_script(app.settings, pre_shared_key=LATER, resource=subject.id)
         if (decoded(subject.get("UserData")) or "?") not in (ours, _NAT):
             yield subject.stack, subject.id, "UserData is none of our scripts, as the settings fill them in"
 
@@ -221,8 +221,8 @@ def told(app: App) -> Iterator[Problem]:
 
 def heard(app: App) -> Iterator[Problem]:
     """A topic and its key must let in all that tell, from this account: otherwise an alarm's message is lost."""
-    ours = {"StringEquals": {"aws:SourceAccount": app.facts.account}}
-    budgets = {"ArnLike": {"aws:SourceArn": f"arn:aws:budgets::{app.facts.account}:*"}}
+    ours = {"StringEquals": {"aws:SourceAccount": app.settings.account}}
+    budgets = {"ArnLike": {"aws:SourceArn": f"arn:aws:budgets::{app.settings.account}:*"}}
     tellers: dict[str, Any] = {"budgets": ours | budgets, "cloudwatch": ours, "events": {}}
     for topic in app.resources("AWS::SNS::Topic"):
         key = topic.referred(topic.get("KmsMasterKeyId"))
@@ -250,7 +250,7 @@ def topics_told(subject: Subject) -> list[Subject]:
 
 def guarded(app: App) -> Iterator[Problem]:
     """The guard must know why these templates aren't to be deployed, and the origin of their database."""
-    wanted = refused(app.facts.settings)
+    wanted = refused(app.settings)
     for guard in app.resources("Custom::GuardedDeployment"):
         request = guard.opened["Request"]
         if request.get("refused") != wanted:
@@ -263,7 +263,7 @@ def guarded(app: App) -> Iterator[Problem]:
 def terminates_never(app: App) -> Iterator[Problem]:
     """In production, a stack must be protected against deletion."""
     for stack, protected in app.protected.items():
-        if app.facts.settings.production and not protected:
+        if app.settings.production and not protected:
             yield stack, "-", "isn't protected against its deletion: production's stacks must be"
 
 

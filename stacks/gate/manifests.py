@@ -33,9 +33,9 @@ _DENY_ALL = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
 
 def objects_together(subject: Subject) -> Iterator[str]:
     """The objects that a custom resource applies to the cluster must fit each other."""
-    there, vpc = subject.objects, subject.facts.settings.network.cidr
+    there, vpc = subject.objects, subject.settings.network.cidr
     outside = {HTTPS: {"0.0.0.0/0"}}
-    for pipeline in subject.facts.settings.pipelines:
+    for pipeline in subject.settings.pipelines:
         if pipeline.database is not None:
             outside.setdefault(pipeline.database.port, set()).update(pipeline.database.cidrs)
     for each in there:

@@ -31,7 +31,6 @@ from stacks.gate.template import (
     is_intrinsic,
     nodes,
     plain_text,
-    references,
     resolves,
     written,
 )
@@ -58,15 +57,13 @@ def known_properties(subject: Subject) -> Iterator[str]:
     """Refuse each type, property and value that the list doesn't have, and each missing one that must be there."""
     if "Condition" in subject.resource:
         yield "depends on a condition: what is deployed would be other than what was reviewed"
-    for value in references(subject.properties):
-        name = plain_text(value.get("Fn::ImportValue", ""))
-        if "Fn::ImportValue" in value and name not in subject.app.exports:
-            yield f"imports {name}, which no stack of this app exports"
     for name in sorted(_FILES & subject.properties.keys()):
         if not is_plain(subject.properties[name]):
             yield f"{name} has a function that may write more lines: write it out"
     for path, value in nodes(subject.properties):
-        if path[-1:] == ("Fn::Join",) and _writes_json(value):
+        if path[-1:] == ("Fn::ImportValue",) and plain_text(value) not in subject.app.exports:
+            yield f"imports {plain_text(value)}, which no stack of this app exports"
+        elif path[-1:] == ("Fn::Join",) and _writes_json(value):
             yield f"{path[0]} has a function with a quotation mark or backslash, which may make a key: write it out"
         elif path[:1] == ("Request",) and isinstance(value, str) and "<" in value:
             yield "Request has a text with <, which the rules take for a reference: write it without"
@@ -241,9 +238,9 @@ def _module(function: Subject) -> str:
 
 
 def _is_set(subject: Subject, name: str, value: Any) -> bool:
-    settings = subject.facts.settings
-    if name in subject.facts.following:
-        wanted = subject.facts.following[name]
+    settings = subject.settings
+    if name in subject.app.following:
+        wanted = subject.app.following[name]
     else:
         try:
             wanted = attrgetter(name)(settings)
@@ -263,7 +260,7 @@ def _is_within(kind: str, value: Any) -> bool:
 
 def _filled(subject: Subject, text: str) -> str:
     """Write the settings into a text, where it has `{name}`; other braces stay."""
-    settings = subject.facts.settings
+    settings = subject.settings
     return re.sub(r"(?<!\$)\{([a-z_.]+)\}", lambda found: str(attrgetter(found[1])(settings)), text)
 
 

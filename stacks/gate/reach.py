@@ -25,8 +25,8 @@ def _rules(subject: Subject, *, out: bool) -> list[Rule]:
 
 def no_open_ports(subject: Subject) -> Iterator[str]:
     """Only what the settings name may be open, and only IPsec to more than one organisation, also across rules."""
-    own, found = ip_network(subject.facts.settings.network.cidr), _rules(subject, out=False)
-    vpn = subject.facts.settings.vpn
+    own, found = ip_network(subject.settings.network.cidr), _rules(subject, out=False)
+    vpn = subject.settings.vpn
     for rule in found:
         if rule.range is None and isinstance(rule.peer, str):
             yield f"{rule.ports} is open to {rule.peer}: name a range that can be judged, or a group of this app"
@@ -54,7 +54,7 @@ def out_as_set(subject: Subject) -> Iterator[str]:
 
     EMR, AWS's rotation and NAT instances reach it by more, a database not at all.
     """
-    settings = subject.facts.settings
+    settings = subject.settings
     outside = [pipeline.database for pipeline in settings.pipelines if pipeline.database]
     theirs = {peer for each in outside for peer in (*each.cidrs, each.security_group)}
     worn = users(subject)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from contract.secret_names import is_secret
-from stacks.gate.template import LATER, Subject, decoded, plain_text, request_of, strings, texts
+from stacks.gate.template import LATER, Subject, decoded, request_of, strings, texts
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 REFERENCE = re.compile(r"\$\{secretsmanager:[^{}]+:[^:{}]+\}")
@@ -21,8 +21,6 @@ def no_secret_values(subject: Subject) -> Iterator[str]:
             yield f"a secret is resolved into {name}: hand over the secret's name and read it where it is needed"
     if subject.type == "AWS::SecretsManager::Secret" and not subject.get("GenerateSecretString"):
         yield "nothing makes its value: let Secrets Manager generate it"
-    if subject.type == "AWS::SSM::Parameter" and is_secret(plain_text(subject.get("Name")).rpartition("/")[2]):
-        yield "a parameter isn't encrypted: keep this value in a secret"
     # A value as it stands, not one of a command.
     script = decoded(subject.get("UserData")) if subject.type == "AWS::EC2::Instance" else None
     for name in re.findall(r"(\w+)=[\"']?[^\s\"'$`(){}\x00]+", script or ""):

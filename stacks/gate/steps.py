@@ -31,7 +31,7 @@ class _Files:
 
 def steps_ours(app: App) -> Iterator[Problem]:
     """An EMR step must be the job's command, with files of CDK's bucket, on this app's buckets alone."""
-    settings = app.facts.settings
+    settings = app.settings
     assets = f"s3://cdk-hnb659fds-assets-{settings.account}-{settings.region}"
     file = re.compile(rf"{assets}/[0-9a-f]{{64}}[.]\w+")
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from stacks.gate.facts import Facts
+from settings.environment import Environment
+from stacks.gate.facts import following
 
 if TYPE_CHECKING:
     from stacks.gate.grants import Grant
@@ -21,8 +22,8 @@ Problem = tuple[str, str, str]
 Level = Literal["error", "warning"]
 # Placeholder for a reference. A secret's value is one only as `{{resolve:…}}`.
 LATER = "\0"
-# Templates that are only compared have no facts: no rule judges them.
-_NO_FACTS = cast("Facts", None)
+# Templates that are only compared need no settings: no rule judges them.
+_NO_SETTINGS = cast("Environment", None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +42,16 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class App:
-    """All templates of an environment, by stack name, its facts, and which stacks are protected against deletion."""
+    """All templates of an environment, by stack name, its settings, and which stacks are protected against deletion."""
 
-    facts: Facts = _NO_FACTS
+    settings: Environment = _NO_SETTINGS
     templates: Templates
     protected: Mapping[str, bool] = field(default_factory=dict)
+
+    @cached_property
+    def following(self) -> Mapping[str, Any]:
+        """What follows from the settings (facts.py)."""
+        return following(self.settings)
 
     @cached_property
     def exports(self) -> Mapping[str, tuple[str, Any]]:
@@ -100,8 +106,8 @@ class Subject:
     resource: Resource
 
     @property
-    def facts(self) -> Facts:
-        return self.app.facts
+    def settings(self) -> Environment:
+        return self.app.settings
 
     @property
     def place(self) -> Place:
@@ -178,9 +184,7 @@ _EVERYTHING = {"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}
 
 def is_intrinsic(value: Any) -> bool:
     """Whether a value is one of CloudFormation's functions."""
-    return (
-        isinstance(value, Mapping) and len(value) == 1 and all(key == "Ref" or key.startswith("Fn::") for key in value)
-    )
+    return isinstance(value, dict) and len(value) == 1 and all(key == "Ref" or key.startswith("Fn::") for key in value)
 
 
 def plain_text(value: Any) -> str:
@@ -274,7 +278,7 @@ def _settings_of(file: str) -> dict[str, str]:
 def references(value: Any) -> Iterator[Any]:
     """Every reference in a property, to its own stack or to another."""
     kinds = {"Ref", "Fn::GetAtt", "Fn::ImportValue"}
-    return (inner for _, inner in nodes(value) if isinstance(inner, Mapping) and kinds & inner.keys())
+    return (inner for _, inner in nodes(value) if isinstance(inner, dict) and kinds & inner.keys())
 
 
 def as_list(value: Any) -> list[Any]:
@@ -282,17 +286,16 @@ def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def nodes(
-    value: Any, path: tuple[str, ...] = (), *, into_functions: bool = True
-) -> Iterator[tuple[tuple[str, ...], Any]]:
+def nodes(value: Any, *, into_functions: bool = True) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield a JSON value and each one within it, with the keys that lead there, `*` for an element of a list."""
-    yield path, value
-    if isinstance(value, Mapping) and (into_functions or not is_intrinsic(value)):
-        for key, inner in value.items():
-            yield from nodes(inner, (*path, str(key)), into_functions=into_functions)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from nodes(inner, (*path, "*"), into_functions=into_functions)
+    left: list[tuple[tuple[str, ...], Any]] = [((), value)]
+    while left:
+        path, value = left.pop()
+        yield path, value
+        if isinstance(value, dict) and (into_functions or not is_intrinsic(value)):
+            left += [((*path, key), inner) for key, inner in reversed(value.items())]
+        elif isinstance(value, list):
+            left += [((*path, "*"), inner) for inner in reversed(value)]
 
 
 def strings(value: Any) -> Iterator[tuple[tuple[str, ...], str]]:

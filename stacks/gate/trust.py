@@ -76,7 +76,7 @@ def policy_accepted(accepted: Collection[Grant], subject: Subject) -> Iterator[s
 
 def _is_expected(subject: Subject, grant: Grant) -> bool:
     """Whether it is a service's for this account, or AWS's default of a key: its account's roles' policies decide."""
-    own = re.fullmatch(rf"AWS:arn:.*:iam::{subject.facts.account}:root", grant.principal)
+    own = re.fullmatch(rf"AWS:arn:.*:iam::{subject.settings.account}:root", grant.principal)
     is_own_key = subject.type == "AWS::KMS::Key" and own
     return bool(is_own_key) or (grant.principal.startswith("Service:") and _for_this_account(subject, grant))
 
@@ -110,7 +110,7 @@ def _for_this_account(subject: Subject, grant: Grant) -> bool:
             continue
         for key, values in keys.items():
             name = key.lower()
-            if name == "aws:sourceaccount" and all(value == subject.facts.account for value in as_list(values)):
+            if name == "aws:sourceaccount" and all(value == subject.settings.account for value in as_list(values)):
                 return True
             if name == "aws:sourcearn" and all(_is_ours(subject, value) for value in as_list(values)):
                 return True
@@ -118,7 +118,7 @@ def _for_this_account(subject: Subject, grant: Grant) -> bool:
 
 
 def _is_ours(subject: Subject, arn: Any) -> bool:
-    return subject.target(arn) is not None or f":{subject.facts.account}:" in written(arn)
+    return subject.target(arn) is not None or f":{subject.settings.account}:" in written(arn)
 
 
 def granted_to_readers(subject: Subject) -> Iterator[str]:

@@ -30,7 +30,6 @@ from local.state.word import State
 from operate import synth
 from operate.diff import snapshots
 from settings.environment import Environment
-from stacks.gate.facts import Facts
 from stacks.gate.template import App as Templates
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -165,7 +164,7 @@ def reviewed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def synthesized(environment: Environment, _folder: Path) -> Any:
         templates = snapshots.read(environment)
-        return SimpleNamespace(app=lambda of: Templates(facts=Facts(settings=of), templates=templates))
+        return SimpleNamespace(app=lambda of: Templates(settings=of, templates=templates))
 
     monkeypatch.setattr(prepare, "wheels", lambda: None)
     monkeypatch.setattr(synth, "synthesize", synthesized)

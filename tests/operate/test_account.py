@@ -15,7 +15,6 @@ from operate.diff import snapshots
 from settings.environment import Environment
 from settings.load import load
 from stacks.connectors.manifests import objects
-from stacks.gate.facts import Facts
 from stacks.gate.template import App
 from tests.operate.conftest import REGION
 from tests.stacks.environments import environment_on_eks, group
@@ -95,7 +94,7 @@ def instance(type_: str, cores: int, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_the_needs_are_the_templates_at_their_largest(name: str, on_demand: Any, spot: Any) -> None:
-    found = account.instances(App(facts=Facts(settings=load(name)), templates=templates(load(name))))
+    found = account.instances(App(settings=load(name), templates=templates(load(name))))
     assert found == {"ON_DEMAND": on_demand, "SPOT": spot}
 
 
@@ -103,8 +102,8 @@ def test_nodes_of_eks_are_those_that_the_costs_assume(tmp_path: Path) -> None:
     requests = ({"json": {"objects": objects(group(most=most))}} for most in (0, 4))
     made = {"Type": "Custom::KubernetesConnector"}
     templates = {str(number): made | {"Properties": {"Request": each}} for number, each in enumerate(requests)}
-    facts = Facts(settings=environment_on_eks(tmp_path, "dev"))
-    found = account.instances(App(facts=facts, templates={"connectors": {"Resources": templates}}))
+    settings = environment_on_eks(tmp_path, "dev")
+    found = account.instances(App(settings=settings, templates={"connectors": {"Resources": templates}}))
     # One for the add-ons; four workers of one unit, of which a node has room for one and a half.
     assert found == {"ON_DEMAND": {"m5.large": 4}, "SPOT": {}}
 

@@ -15,7 +15,6 @@ from operate.diff import snapshots
 from settings import aws_offers
 from settings.load import load, names
 from spark_jobs.table.claim import LEASE_SECONDS
-from stacks.gate.facts import Facts
 from stacks.gate.template import App
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +23,7 @@ HOURS = 730
 NODE_USD, NAT_USD, GATEWAY_USD = 0.24 * HOURS, 0.0053 * HOURS, 0.059 * HOURS
 EMR, BROKERS, AURORA = "AWS::EMR::Cluster", "AWS::MSK::Cluster", "AWS::RDS::DBInstance"
 TYPE = "Instances.CoreInstanceGroup.InstanceType"
-APPS = {name: App(facts=Facts(settings=load(name)), templates=snapshots.read(load(name))) for name in names()}
+APPS = {name: App(settings=load(name), templates=snapshots.read(load(name))) for name in names()}
 DEV, PROD, SANDBOX = APPS["dev"], APPS["prod"], APPS["sandbox"]
 
 
@@ -48,9 +47,9 @@ def gained(app: App, stack: str, resource: dict[str, Any]) -> App:
 
 def set_to(app: App, **sections: Any) -> App:
     """The app with other settings, which its templates don't show."""
-    settings = app.facts.settings
+    settings = app.settings
     update = {name: getattr(settings, name).model_copy(update=values) for name, values in sections.items()}
-    return dataclasses.replace(app, facts=Facts(settings=settings.model_copy(update=update)))
+    return dataclasses.replace(app, settings=settings.model_copy(update=update))
 
 
 def usd(lines: list[Item], part: str, word: str = "") -> float:
@@ -145,10 +144,10 @@ def test_fewer_rounds_make_fewer_requests_and_an_idle_round_is_one() -> None:
     each = commit["puts_and_lists"] * PRICES.of("s3.requests").usd + commit["reads"] * PRICES.of("s3.reads").usd
     assert busy == pytest.approx(claim + rounds * each / 1000)
     assert requests_of_rounds(PRICES, 120) == pytest.approx(((busy + claim) / 2, (idle + claim) / 2))
-    [pipeline] = DEV.facts.settings.pipelines
+    [pipeline] = DEV.settings.pipelines
     job = pipeline.job.model_copy(update={"sync_interval_seconds": 7})
-    settings = DEV.facts.settings.model_copy(update={"pipelines": (pipeline.model_copy(update={"job": job}),)})
-    every_7 = dataclasses.replace(DEV, facts=Facts(settings=settings))
+    settings = DEV.settings.model_copy(update={"pipelines": (pipeline.model_copy(update={"job": job}),)})
+    every_7 = dataclasses.replace(DEV, settings=settings)
     assert any(line.split()[:2] == ["7", "s"] for line in report(every_7, PRICES).splitlines())
 
 
@@ -204,19 +203,19 @@ def test_the_sandbox_costs_two_fifths_of_dev_at_the_most() -> None:
 @pytest.mark.parametrize("app", APPS.values())
 def test_every_budget_covers_what_its_environment_costs_and_not_much_more(app: App) -> None:
     costs = total(items(app, PRICES))
-    assert budget_problem(app.facts.settings, costs) is None
-    assert app.facts.settings.budget.monthly_usd <= 1.1 * costs
+    assert budget_problem(app.settings, costs) is None
+    assert app.settings.budget.monthly_usd <= 1.1 * costs
 
 
 def test_a_budget_below_the_costs_is_said_with_what_would_do() -> None:
     poor, costs = set_to(DEV, budget={"monthly_usd": 1400}), total(items(DEV, PRICES))
-    problem = budget_problem(poor.facts.settings, costs)
+    problem = budget_problem(poor.settings, costs)
     assert problem is not None
     assert problem.startswith("environments/dev.toml: budget.monthly_usd: 1,400 is less than the environment costs")
     assert problem in report(poor, PRICES).splitlines()
     enough = int(problem.split()[-3].replace(",", ""))
-    assert budget_problem(set_to(DEV, budget={"monthly_usd": enough}).facts.settings, costs) is None
-    assert budget_problem(set_to(DEV, budget={"monthly_usd": enough - 10}).facts.settings, costs)
+    assert budget_problem(set_to(DEV, budget={"monthly_usd": enough}).settings, costs) is None
+    assert budget_problem(set_to(DEV, budget={"monthly_usd": enough - 10}).settings, costs)
 
 
 def test_managed_scaling_is_mentioned_because_it_is_not_in_the_total() -> None:

@@ -12,7 +12,6 @@ from operate.offers import check_offers
 from operate.review import findings
 from settings.environment import Environment
 from settings.load import load
-from stacks.gate.facts import Facts
 from stacks.gate.template import App
 from tests.operate.conftest import MOTOS_ACCOUNT, REGION
 
@@ -120,7 +119,7 @@ def test_what_the_review_warns_of_before_a_deployment_refuses_it() -> None:
 
 def test_a_region_without_prices_is_said_in_a_line() -> None:
     elsewhere = load("dev").model_copy(update={"region": "us-east-1"})
-    [found] = findings._budget(App(facts=Facts(settings=elsewhere), templates={}))
+    [found] = findings._budget(App(settings=elsewhere, templates={}))
     reason = "operate/costs/prices.toml has the prices of ap-southeast-2, not those of us-east-1, where dev is"
     assert str(found).startswith("warning: budget-covers-costs: ")
     assert str(found).endswith(f"isn't compared with the costs: {reason}")

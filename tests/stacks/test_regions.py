@@ -8,7 +8,6 @@ from contract import rds_ca
 from settings import aws_offers
 from settings.load import load
 from stacks.gate import review
-from stacks.gate.facts import Facts
 from tests.stacks.settings import change, copied
 from tests.synthesis import shared_synthesis
 
@@ -24,7 +23,7 @@ def test_a_region_is_synthesized_and_the_gate_lets_it_pass(tmp_path: Path, regio
     change(folder, "dev", "", f"availability_zones = {[f'{region}{letter}' for letter in letters]}")
     environment = load("dev", folder)
     synthesis = shared_synthesis(environment, tmp_path, nag=False)
-    found = review(synthesis.templates, Facts(settings=environment), synthesis.accepted, synthesis.protected)
+    found = review(synthesis.templates, environment, synthesis.accepted, synthesis.protected)
     assert {each.rule for each in found} == {"checksums-present"}
     for stack in synthesis.templates:
         text = (synthesis.folder / f"{stack}.template.json").read_text()

@@ -10,7 +10,6 @@ from contract.origin import changed
 from settings.environment import Environment
 from settings.load import ENVIRONMENTS, load
 from stacks.gate.between import database_kept
-from stacks.gate.facts import Facts
 from stacks.gate.properties import known_properties
 from stacks.gate.template import App
 from tests.cases import long
@@ -86,7 +85,7 @@ def test_a_restored_cluster_inherits_and_gets_its_password_from_the_preparation(
 
     environment = restoring(tmp_path, lines)
     found = resources(environment)
-    [judged] = App(facts=Facts(settings=environment), templates={"s": {"Resources": found}}).resources(CLUSTER)
+    [judged] = App(settings=environment, templates={"s": {"Resources": found}}).resources(CLUSTER)
     assert [*known_properties(judged), *database_kept(judged)] == []
     [cluster] = of_type(found, CLUSTER)
     assert cluster["DBClusterIdentifier"] == "prod-cdc-lake-r1"

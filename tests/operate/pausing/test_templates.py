@@ -12,7 +12,6 @@ from operate.costs.prices import load_prices
 from operate.costs.report import at_hours, hints, report
 from settings.environment import Environment
 from settings.load import load
-from stacks.gate.facts import Facts
 from stacks.gate.template import App
 from stacks.paused import Paused
 from tests.synthesis import shared_synthesis
@@ -54,7 +53,7 @@ def test_what_is_left_out_is_what_the_costs_count_as_stopped(on_eks: Syntheses, 
 def test_on_eks_hours_off_save_the_nodes_and_leave_the_control_plane(
     dev_on_eks: Environment, on_eks: Syntheses
 ) -> None:
-    app, prices = App(facts=Facts(settings=dev_on_eks), templates=on_eks[Paused.NOTHING]), load_prices()
+    app, prices = App(settings=dev_on_eks, templates=on_eks[Paused.NOTHING]), load_prices()
     lines = items(app, prices)
     of_nodes = total([line for line in lines if line.part == "kubernetes" and line.what != "EKS cluster"])
     assert unknown(lines) == []

@@ -13,7 +13,6 @@ from settings.aws_offers import EKS_VERSIONS
 from settings.environment import Environment
 from stacks.connectors.eks_cluster import shared_objects
 from stacks.connectors.manifests import WorkerGroup, objects
-from stacks.gate.facts import Facts
 from stacks.gate.manifests import objects_together
 from stacks.gate.properties import known_objects
 from stacks.gate.template import App
@@ -31,7 +30,7 @@ def problems(environment: Environment, type_: str, found: Sequence[Mapping[str, 
     """What the gate says of the objects in a request."""
     properties = {"Request": json.dumps({"objects": found})}
     templates = {"s": {"Resources": {"R": {"Type": type_, "Properties": properties}}}}
-    [subject] = App(facts=Facts(settings=environment), templates=templates).subjects
+    [subject] = App(settings=environment, templates=templates).subjects
     return [*known_objects(subject), *objects_together(subject)]
 
 

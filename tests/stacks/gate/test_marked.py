@@ -18,14 +18,14 @@ FORMS: dict[int, dict[str, dict[str, object]]] = {}
 
 
 def compared(environment: Synthesized, mutate: Mutation) -> Changes:
-    """The changes that a mutation makes; unchanged stacks are normalized once."""
+    """The changes that a mutation makes, in the changed stacks alone: comparing all takes three times as long."""
     changed = Changed(environment)
     mutate(changed)
     if id(environment) not in FORMS:
         FORMS[id(environment)] = by_stack(environment.settings, environment.synthesis.templates)
-    before = FORMS[id(environment)]
-    other = {stack: each for stack, each in changed.templates.items() if each != environment.synthesis.templates[stack]}
-    return compare(environment.settings.name, "before", before, before | by_stack(environment.settings, other))
+    after = by_stack(environment.settings, {stack: changed.templates[stack] for stack in changed.stacks})
+    before = {stack: FORMS[id(environment)][stack] for stack in after}
+    return compare(environment.settings.name, "before", before, after)
 
 
 @pytest.mark.parametrize(("environment", "mutate"), [pytest.param(*each.values[:2], id=each.id) for each in rows()])

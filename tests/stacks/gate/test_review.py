@@ -8,7 +8,6 @@ import pytest
 from settings.addresses import too_many
 from settings.load import load
 from stacks.gate import review
-from stacks.gate.facts import Facts
 from stacks.gate.rights import is_wide
 from stacks.gate.template import Finding, as_text, plain_text, request_of
 
@@ -17,7 +16,7 @@ OTHERS = {"known-properties", "as-set", "data-closed", "rights-accepted", "right
 
 
 def reviewed(resource: dict[str, Any]) -> list[Finding]:
-    found = review({"s": {"Resources": {"R": resource}}}, Facts(settings=load("dev")))
+    found = review({"s": {"Resources": {"R": resource}}}, load("dev"))
     return [finding for finding in found if finding.rule not in OTHERS]
 
 
