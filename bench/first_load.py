@@ -15,10 +15,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,8 +26,8 @@ import psutil
 import typer
 from pyarrow import parquet
 
-from bench import results
-from bench.job import TIMEOUT_S, children_cpu_s, execute
+from bench import cases, results
+from bench.job import TIMEOUT_S, children_cpu_s, execute, watched
 from contract.events import ADDED_TYPES
 from contract.source import CONNECTOR_ROLE
 from local.errors import PlatformError
@@ -38,7 +37,7 @@ from local.services.postgres import temporary_postgres
 from local.services.spark import JOB, spark_submit
 from settings.job import JobPace, JobPlaces, server, table_job
 from settings.load import load_pipeline
-from spark_jobs.options import command_line, keys, properties, settings, submit
+from spark_jobs.options import keys, submit
 from spark_jobs.options.jdbc_settings import DRIVER
 from spark_jobs.runtime.archive import ROOT
 
@@ -47,7 +46,6 @@ NAME = "loaded"
 _PASSWORD = "First/Load/1"  # noqa: S105  (of a server that lives as long as the run)
 # Ignored by git, or not needed by any command; the jars are shared.
 _LEFT_OUT = (".git", ".venv", ".cache", "node_modules", "build", "cdk.out", "docs", "tests", "__pycache__")
-_LOOK_S = 0.5
 SHOWN = 300
 # Ten columns of mixed types; about a tenth of the names and small numbers are null.
 MAKING = """
@@ -128,7 +126,8 @@ def measure(way: str, rows: int, tables: int) -> Load:
                 return _alone(way, rows, tables, lake, parameters)
             platform = Platform(lake.platform)
             try:
-                with _watched(platform) as peaks:
+                peaks = [0.0]
+                with watched(lambda: peaks.append(_sum(platform, lambda one: one.memory_full_info().pss) / 2**20)):
                     began, cpu = time.monotonic(), children_cpu_s()
                     lake.run("up", "--no-supervise", "--dsn", lake.dsn, "--pipeline", NAME)
                     up_s = time.monotonic() - began
@@ -229,10 +228,7 @@ class _Lake:
 
     def plain(self, number: int, arguments: Sequence[str], rows: int) -> Path:
         """Write what the plain script needs: the job's connection and table options."""
-        given = command_line.parse(arguments)
-        pairs = properties.load(str(given.props), lambda path: Path(path).read_text(encoding="utf-8"))
-        every = properties.combine(pairs, properties.parse_overrides(given.hoodie_conf))
-        table = settings.decide(given, every, lambda _line: None).table
+        every, table = cases.decided(arguments)
         ranges = {"partitionColumn": "id", "lowerBound": "0", "upperBound": str(rows), "numPartitions": "2"}
         login = {"url": every[keys.JDBC_URL], "user": CONNECTOR_ROLE, "password": _PASSWORD, "driver": DRIVER}
         written = {
@@ -245,7 +241,7 @@ class _Lake:
                 "hoodie.datasource.write.operation": "bulk_insert",
                 "hoodie.datasource.write.precombine.field": table.ordering_field,
             },
-            "table": str(given.target_base_path),
+            "table": table.base_path,
         }
         path = self.folder / f"plain-{number}.json"
         write_private(path, json.dumps(written))
@@ -255,24 +251,6 @@ class _Lake:
         """Return the rows in a table's files."""
         files = (self.folder / BUILD.name / "lake" / f"{NAME}_t{number}").glob("*.parquet")
         return sum(parquet.read_metadata(file).num_rows for file in files)
-
-
-@contextmanager
-def _watched(platform: Platform) -> Iterator[list[float]]:
-    """Collect the MB of a platform's processes while the block runs."""
-    found, ended = [0.0], threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(_LOOK_S):
-            found.append(_sum(platform, lambda one: one.memory_full_info().pss) / 2**20)
-
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield found
-    finally:
-        ended.set()
-        thread.join(10)
 
 
 def _sum(platform: Platform, value: Any) -> float:

@@ -20,7 +20,6 @@ from bench.cases import table_of
 from bench.job import RunningJob, execute, running, spark_session, started
 from bench.query_trial import Load
 from local.services.postgres import ConnectionParameters, temporary_postgres
-from local.setup import jars
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, Password, Server
 from spark_jobs.sources.postgres import detection
 from spark_jobs.sources.postgres.access import Database, Look
@@ -45,7 +44,7 @@ def main(
 ) -> None:
     """Run trials; exit 1 if the job's lake differs from the source in one of them."""
     with tempfile.TemporaryDirectory(prefix="bench-query-") as name:
-        home = _home(Path(name) / "spark") if streamer else None
+        home = hoodie_streamer.install(Path(name) / "spark") if streamer else None
         loads = [Load({}, seconds=seconds, seed=seed) for seed in range(1, seeds + 1)]
         trials = [_trial(Path(name) / f"trial-{load.seed}", load, poll, home) for load in loads]
         if trials:
@@ -54,12 +53,6 @@ def main(
         if rows:
             _speeds(Path(name) / "speeds", rows, poll, home)
     raise typer.Exit(0 if all(found.outcomes[-1].is_equal for found in trials) else 1)
-
-
-def _home(folder: Path) -> Path:
-    jars.fetch([hoodie_streamer.JARS])
-    hoodie_streamer.install(folder)
-    return folder
 
 
 def _trial(folder: Path, load: Load, poll_seconds: float, home: Path | None) -> trial.Trial:

@@ -10,7 +10,7 @@ from bench import query_trial as trial
 from bench.freshness import STAGES, Arrival, Event, committed, journeys, landed, percentiles
 from bench.job import by_verb, requests_of, running
 from bench.query_trial import Load
-from bench.s3_requests import bounds
+from bench.results import bounds
 from contract.errors import UserError
 from local.errors import PlatformError
 from local.services.postgres import ConnectionParameters
