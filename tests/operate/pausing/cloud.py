@@ -130,9 +130,9 @@ class Cloud:
 
     def pause(self, **options: Any) -> None:
         # It imports CDK.
-        from operate.pausing.pause import Options, pause
+        from operate.pausing.pause import pause
 
-        pause(self.environment, Options(**options), self.waiter)
+        pause(self.environment, self.waiter, **options)
 
     def refused(self, **options: Any) -> str:
         """The one line with which a pause ends."""
