@@ -27,7 +27,7 @@ import typer
 from pyarrow import parquet
 
 from bench import cases, results
-from bench.job import TIMEOUT_S, children_cpu_s, execute, watched
+from bench.job import children_cpu_s, execute, started, watched
 from contract.events import ADDED_TYPES
 from contract.source import CONNECTOR_ROLE
 from local.errors import PlatformError
@@ -46,7 +46,6 @@ NAME = "loaded"
 _PASSWORD = "First/Load/1"  # noqa: S105  (of a server that lives as long as the run)
 # Ignored by git, or not needed by any command; the jars are shared.
 _LEFT_OUT = (".git", ".venv", ".cache", "node_modules", "build", "cdk.out", "docs", "tests", "__pycache__")
-SHOWN = 300
 # Ten columns of mixed types; about a tenth of the names and small numbers are null.
 MAKING = """
 CREATE TABLE {table} (id bigint PRIMARY KEY, code varchar(20), name text, amount numeric(12, 2), active boolean,
@@ -165,10 +164,8 @@ def _alone(way: str, rows: int, tables: int, lake: "_Lake", database: Mapping[st
             log_file=lake.folder / BUILD.name / "spark.log",
             program=JOB if way == "job" else ROOT / "bench" / "plain_load.py",
         )
-        done = subprocess.run(argv, env=environment, timeout=TIMEOUT_S, capture_output=True, text=True, check=False)
-        if done.returncode:
-            said = " ".join(f"{done.stdout}{done.stderr}".split())[-SHOWN:]
-            raise PlatformError(f"{way} ended with {done.returncode}: {said}")
+        with started(argv, environment, folder=lake.folder) as running:
+            running.run_to_its_end(way)
     equal_s, cpu_s = time.monotonic() - began, children_cpu_s() - before
     check([lake.stored(number) for number in range(tables)], rows, tables, f"{way} alone")
     return Load(way, rows, tables, equal_s, cpu_s)
