@@ -14,14 +14,10 @@ from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
 from analytics import alike
 from analytics.alike.parts import TranslationError
-from analytics.translate import DERIVED, asking, named_tables, names_its_columns, unproven
+from analytics.translate import DERIVED, FLEETING, TableName, asking, name, named_tables, names_its_columns, unproven
 from contract.lake import DATABASE
 
-# Functions with another result each time.
-_FLEETING = (
-    *(exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentUser, exp.Localtime, exp.Localtimestamp),
-    *(exp.Rand, exp.Randn, exp.Uuid, exp.TableSample),
-)
+_FLEETING = FLEETING | {"tablesample"}
 _OF_TUPLES = (exp.Values, exp.GroupingSets, exp.Cube, exp.Rollup)
 # The lake's types that a CAST may have as its target.
 _TARGETS = (
@@ -44,7 +40,7 @@ def derived_query(text: str) -> DerivedQuery:
     statement = asking(text)
     if not names_its_columns(statement):
         raise TranslationError("a column of the query has no name: give each one, by AS")
-    tables = tuple(_own(table.database, str(table), table.table) for table in named_tables(statement))
+    tables = tuple(map(_own, named_tables(statement)))
     try:
         statement = annotate_types(normalize_identifiers(statement, dialect="athena"), dialect="athena")
         _refuse(statement)
@@ -57,14 +53,14 @@ def derived_query(text: str) -> DerivedQuery:
         raise TranslationError(f"the query can't be translated to Spark's SQL: {str(error).splitlines()[0]}") from error
 
 
-def _own(database: str | None, shown: str, name: str) -> str:
-    if database not in (None, DATABASE):
-        raise TranslationError(f"{shown}: a derived table is made of the pipeline's own tables, {DATABASE}.<table>")
-    return name
+def _own(table: TableName) -> str:
+    if table.database not in (None, DATABASE):
+        raise TranslationError(f"{table}: a derived table is made of the pipeline's own tables, {DATABASE}.<table>")
+    return table.table
 
 
 def _refuse(statement: exp.Expr) -> None:
-    if fleeting := statement.find(*_FLEETING):
+    if fleeting := next((node for node in statement.walk() if name(node) in _FLEETING), None):
         raise TranslationError(
             f"{fleeting.sql('athena')} is another value each time: a derived table is computed when its tables change"
         )

@@ -7,7 +7,6 @@ All tables must be alike.
 
 import itertools
 import json
-import math
 import statistics
 import tempfile
 import time
@@ -27,7 +26,6 @@ from bench.cases import CASES, Case
 from bench.job import CountedS3, Request, children_cpu_s, counted_s3, lay, spark_session, started
 from local.errors import PlatformError
 from local.services.spark import JOB, spark_submit
-from local.setup import jars
 from spark_jobs.runtime.archive import ROOT
 
 OBJECT_EVENTS = 10_000
@@ -81,7 +79,9 @@ def main(
     alike = True
     with tempfile.TemporaryDirectory(prefix="bench-job-") as name:
         ways = [one for one in Way if one in way]
-        home = _home(Path(name), ways)
+        home = Path(name) / "spark"
+        if {Way.STREAMER, Way.OWN} & {*ways}:
+            hoodie_streamer.install(home)
         for title in case:
             given = CASES[title]
             given = replace(given, events=events or given.events, changes=changes or given.changes)
@@ -92,20 +92,12 @@ def main(
     raise typer.Exit(0 if alike else 1)
 
 
-def _home(folder: Path, ways: Sequence[Way]) -> Path:
-    home = folder / "spark"
-    if {Way.STREAMER, Way.OWN} & {*ways}:
-        jars.fetch([hoodie_streamer.JARS])
-        hoodie_streamer.install(home)
-    return home
-
-
 def shown(costs: Mapping[tuple[str, Way], Sequence[Cost]], failed: Mapping[Way, str]) -> Iterator[list[results.Value]]:
     """Yield a row for each step and program, with all rounds; of small commits also the 95th percentile."""
     for (step, way), runs in costs.items():
         jobs = [run.cpu for run in costs.get((step, Way.JOB), ())]
-        cpu, seconds = [run.cpu for run in runs], sorted(one for run in runs for one in run.wall)
-        late = seconds[math.ceil(len(seconds) * 0.95) - 1] if len(seconds) > len(cpu) else None
+        cpu, seconds = [run.cpu for run in runs], [one for run in runs for one in run.wall]
+        late = results.p95(seconds) if len(seconds) > len(cpu) else None
         megabytes = max(run.megabytes for run in runs)
         requests = [run.requests for run in runs if run.requests is not None]
         ratio = statistics.median(jobs) / statistics.median(cpu) if jobs else None

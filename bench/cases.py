@@ -80,12 +80,16 @@ def arguments(case: Case, landing: str, table: str, schema_file: Path) -> list[s
     return [one for one in submit.job_arguments(job) if one not in ("--enable-sync", "--continuous")]
 
 
-def table_of(given: Sequence[str]) -> TableSettings:
-    """Return what the job decides about its table, given its arguments."""
+def decided(given: Sequence[str]) -> tuple[Mapping[str, str], TableSettings]:
+    """Return the properties in the job's arguments, and what it decides about its table."""
     options = command_line.parse(given)
-    pairs = properties.load(str(options.props), lambda path: Path(path).read_text())
+    pairs = properties.load(str(options.props), lambda path: Path(path).read_text(encoding="utf-8"))
     every = properties.combine(pairs, properties.parse_overrides(options.hoodie_conf))
-    return settings.decide(options, every, lambda _line: None).table
+    return every, settings.decide(options, every, lambda _line: None).table
+
+
+def table_of(given: Sequence[str]) -> TableSettings:
+    return decided(given)[1]
 
 
 def plain(case: Case, table: TableSettings, landing: str) -> dict[str, Any]:

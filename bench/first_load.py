@@ -15,10 +15,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,8 +26,8 @@ import psutil
 import typer
 from pyarrow import parquet
 
-from bench import results
-from bench.job import TIMEOUT_S, children_cpu_s, execute
+from bench import cases, results
+from bench.job import children_cpu_s, execute, started, watched
 from contract.events import ADDED_TYPES
 from contract.source import CONNECTOR_ROLE
 from local.errors import PlatformError
@@ -38,7 +37,7 @@ from local.services.postgres import temporary_postgres
 from local.services.spark import JOB, spark_submit
 from settings.job import JobPace, JobPlaces, server, table_job
 from settings.load import load_pipeline
-from spark_jobs.options import command_line, keys, properties, settings, submit
+from spark_jobs.options import keys, submit
 from spark_jobs.options.jdbc_settings import DRIVER
 from spark_jobs.runtime.archive import ROOT
 
@@ -47,8 +46,6 @@ NAME = "loaded"
 _PASSWORD = "First/Load/1"  # noqa: S105  (of a server that lives as long as the run)
 # Ignored by git, or not needed by any command; the jars are shared.
 _LEFT_OUT = (".git", ".venv", ".cache", "node_modules", "build", "cdk.out", "docs", "tests", "__pycache__")
-_LOOK_S = 0.5
-SHOWN = 300
 # Ten columns of mixed types; about a tenth of the names and small numbers are null.
 MAKING = """
 CREATE TABLE {table} (id bigint PRIMARY KEY, code varchar(20), name text, amount numeric(12, 2), active boolean,
@@ -128,7 +125,8 @@ def measure(way: str, rows: int, tables: int) -> Load:
                 return _alone(way, rows, tables, lake, parameters)
             platform = Platform(lake.platform)
             try:
-                with _watched(platform) as peaks:
+                peaks = [0.0]
+                with watched(lambda: peaks.append(_sum(platform, lambda one: one.memory_full_info().pss) / 2**20)):
                     began, cpu = time.monotonic(), children_cpu_s()
                     lake.run("up", "--no-supervise", "--dsn", lake.dsn, "--pipeline", NAME)
                     up_s = time.monotonic() - began
@@ -166,10 +164,8 @@ def _alone(way: str, rows: int, tables: int, lake: "_Lake", database: Mapping[st
             log_file=lake.folder / BUILD.name / "spark.log",
             program=JOB if way == "job" else ROOT / "bench" / "plain_load.py",
         )
-        done = subprocess.run(argv, env=environment, timeout=TIMEOUT_S, capture_output=True, text=True, check=False)
-        if done.returncode:
-            said = " ".join(f"{done.stdout}{done.stderr}".split())[-SHOWN:]
-            raise PlatformError(f"{way} ended with {done.returncode}: {said}")
+        with started(argv, environment, folder=lake.folder) as running:
+            running.run_to_its_end(way)
     equal_s, cpu_s = time.monotonic() - began, children_cpu_s() - before
     check([lake.stored(number) for number in range(tables)], rows, tables, f"{way} alone")
     return Load(way, rows, tables, equal_s, cpu_s)
@@ -229,10 +225,7 @@ class _Lake:
 
     def plain(self, number: int, arguments: Sequence[str], rows: int) -> Path:
         """Write what the plain script needs: the job's connection and table options."""
-        given = command_line.parse(arguments)
-        pairs = properties.load(str(given.props), lambda path: Path(path).read_text(encoding="utf-8"))
-        every = properties.combine(pairs, properties.parse_overrides(given.hoodie_conf))
-        table = settings.decide(given, every, lambda _line: None).table
+        every, table = cases.decided(arguments)
         ranges = {"partitionColumn": "id", "lowerBound": "0", "upperBound": str(rows), "numPartitions": "2"}
         login = {"url": every[keys.JDBC_URL], "user": CONNECTOR_ROLE, "password": _PASSWORD, "driver": DRIVER}
         written = {
@@ -245,7 +238,7 @@ class _Lake:
                 "hoodie.datasource.write.operation": "bulk_insert",
                 "hoodie.datasource.write.precombine.field": table.ordering_field,
             },
-            "table": str(given.target_base_path),
+            "table": table.base_path,
         }
         path = self.folder / f"plain-{number}.json"
         write_private(path, json.dumps(written))
@@ -255,24 +248,6 @@ class _Lake:
         """Return the rows in a table's files."""
         files = (self.folder / BUILD.name / "lake" / f"{NAME}_t{number}").glob("*.parquet")
         return sum(parquet.read_metadata(file).num_rows for file in files)
-
-
-@contextmanager
-def _watched(platform: Platform) -> Iterator[list[float]]:
-    """Collect the MB of a platform's processes while the block runs."""
-    found, ended = [0.0], threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(_LOOK_S):
-            found.append(_sum(platform, lambda one: one.memory_full_info().pss) / 2**20)
-
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield found
-    finally:
-        ended.set()
-        thread.join(10)
 
 
 def _sum(platform: Platform, value: Any) -> float:

@@ -7,7 +7,6 @@ no requests. A commit can be queried as soon as its file exists: there a journey
 """
 
 import bisect
-import itertools
 import json
 import random
 import re
@@ -27,6 +26,8 @@ import typer
 from confluent_kafka import Consumer, TopicPartition
 
 from bench import first_load, results
+from bench.job import watched
+from bench.results import bounds
 from contract.errors import UserError
 from contract.events import SOURCE_TIME_MS
 from contract.source import OUTBOX_TABLE, SCHEMA
@@ -98,10 +99,10 @@ def journeys(events: Iterable[Event], objects: Sequence[Arrival], commits: Seque
 
 def percentiles(values: Iterable[float]) -> tuple[float, float]:
     """Return median and 95th percentile, in seconds, of times in ms. Raises UserError without any."""
-    ordered = sorted(values)
-    if not ordered:
+    taken = [*values]
+    if not taken:
         raise UserError("nothing has arrived")
-    return statistics.median(ordered) / 1000, ordered[min(len(ordered) * 95 // 100, len(ordered) - 1)] / 1000
+    return statistics.median(taken) / 1000, results.p95(taken) / 1000
 
 
 def _first_at(arrivals: Sequence[Arrival]) -> Callable[[int], float | None]:
@@ -236,30 +237,22 @@ def _events(platform: Platform, first: int) -> list[Event]:
 def _timeline(folder: Path) -> Iterator[list[Arrival]]:
     """Collect commits while the block runs: Hudi archives them, and then their times are lost."""
     timeline = folder / "s3" / "objects" / LAKE_BUCKET / OUTBOX_TABLE / ".hoodie"
-    seen, found, ended = {path.name for path in timeline.glob("*.commit")}, list[Arrival](), threading.Event()
+    seen, found = {path.name for path in timeline.glob("*.commit")}, list[Arrival]()
 
-    def watch() -> None:
-        while not ended.wait(0.5):
-            for path in timeline.glob("*.commit"):
-                if path.name not in seen and (text := path.read_text()):
-                    seen.add(path.name)
-                    if arrival := committed(text, path.stat().st_mtime * 1000):
-                        found.append(arrival)
+    def look() -> None:
+        for path in timeline.glob("*.commit"):
+            if path.name not in seen and (text := path.read_text()):
+                seen.add(path.name)
+                if arrival := committed(text, path.stat().st_mtime * 1000):
+                    found.append(arrival)
 
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
+    with watched(look):
         yield found
-    finally:
-        ended.set()
-        thread.join(10)
 
 
 def _parts(many: list[Journey]) -> list[tuple[str, list[Journey]]]:
     """Split the run into parts of equal length, so that a rising figure shows."""
-    bounds = [len(many) * part // PARTS for part in range(PARTS + 1)]
-    slices = [many[first:last] for first, last in itertools.pairwise(bounds)]
-    return [(f"part {number}", part) for number, part in enumerate(slices, 1) if part]
+    return [(f"part {number}", many[first:last]) for number, (first, last) in enumerate(bounds(len(many), PARTS), 1)]
 
 
 def _show(runs: Sequence[tuple[str, list[Journey]]], title: str) -> None:

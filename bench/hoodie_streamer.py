@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from local.services.spark import s3a_settings, spark_submit
-from local.setup.jars import jar_folder
+from local.setup.jars import fetch, jar_folder
 from local.setup.java import java_binary, spark_home
 from spark_jobs.decoding import schema
 from spark_jobs.decoding.schema import IS_DELETED, Encoding
@@ -36,8 +36,9 @@ _NEWEST = ("--payload-class", "org.apache.hudi.common.model.DefaultHoodieRecordP
 _WITH_QUERY = ("--transformer-class", "org.apache.hudi.utilities.transform.SqlQueryBasedTransformer")
 
 
-def install(home: Path) -> None:
-    """Make a home of Spark 3.4 with HoodieStreamer among its jars. Raises JarsError when they are missing."""
+def install(home: Path) -> Path:
+    """Download the jars, and make a home of Spark 3.4 with HoodieStreamer among its own. Raises JarsError."""
+    fetch([JARS])
     jars = home / "jars"
     jars.mkdir(parents=True)
     (home / "bin").symlink_to(spark_home() / "bin")
@@ -54,6 +55,7 @@ def install(home: Path) -> None:
     rules = home / "rules"
     rules.write_text("".join(f"rule {name}.** org.apache.hudi.{name}.@1\n" for name in _RENAMED))
     subprocess.run([java_binary(), "-jar", jarjar, "process", rules, classes, jars / classes.name], check=True)
+    return home
 
 
 def command(

@@ -8,6 +8,7 @@ import os
 import re
 import resource
 import subprocess
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -119,6 +120,7 @@ def by_verb(requests: list[Request]) -> dict[str, int]:
 
 TIMEOUT_S = 600
 END_S = 60
+LOOK_S = 0.5
 _SHOWN = 300
 
 
@@ -285,6 +287,24 @@ def execute(parameters: Mapping[str, Any], statement: str) -> None:
         connection.autocommit = True
         with connection.cursor() as cursor:
             cursor.execute(statement)
+
+
+@contextmanager
+def watched(look: Callable[[], None]) -> Iterator[None]:
+    """Call `look` twice a second while the block runs."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(LOOK_S):
+            look()
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(10)
 
 
 def children_cpu_s() -> float:

@@ -18,9 +18,8 @@ from bench import hoodie_streamer, results
 from bench import query_trial as trial
 from bench.cases import table_of
 from bench.job import RunningJob, execute, running, spark_session, started
-from bench.query_trial import Load
+from bench.query_trial import Load, Outcome
 from local.services.postgres import ConnectionParameters, temporary_postgres
-from local.setup import jars
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, Password, Server
 from spark_jobs.sources.postgres import detection
 from spark_jobs.sources.postgres.access import Database, Look
@@ -45,24 +44,18 @@ def main(
 ) -> None:
     """Run trials; exit 1 if the job's lake differs from the source in one of them."""
     with tempfile.TemporaryDirectory(prefix="bench-query-") as name:
-        home = _home(Path(name) / "spark") if streamer else None
+        home = hoodie_streamer.install(Path(name) / "spark") if streamer else None
         loads = [Load({}, seconds=seconds, seed=seed) for seed in range(1, seeds + 1)]
         trials = [_trial(Path(name) / f"trial-{load.seed}", load, poll, home) for load in loads]
         if trials:
             title = f"compared with the source after {seconds:g} s of random load, {seeds} seeds"
-            results.show("losses", title, LOSSES, _losses(trials))
+            results.show("losses", title, LOSSES, _losses(trials, [load.versions for load in loads]))
         if rows:
             _speeds(Path(name) / "speeds", rows, poll, home)
-    raise typer.Exit(0 if all(found.outcomes[-1].is_equal for found in trials) else 1)
+    raise typer.Exit(0 if all(outcomes[-1].is_equal for outcomes in trials) else 1)
 
 
-def _home(folder: Path) -> Path:
-    jars.fetch([hoodie_streamer.JARS])
-    hoodie_streamer.install(folder)
-    return folder
-
-
-def _trial(folder: Path, load: Load, poll_seconds: float, home: Path | None) -> trial.Trial:
+def _trial(folder: Path, load: Load, poll_seconds: float, home: Path | None) -> list[Outcome]:
     other = folder / "streamer"
     other.mkdir(parents=True)
     with temporary_postgres(folder / "source", settings={"fsync": "off"}) as server, ExitStack() as stack:
@@ -75,7 +68,7 @@ def _trial(folder: Path, load: Load, poll_seconds: float, home: Path | None) -> 
         job.wait_for_commits(1)
         others = {STREAMER: other} if home else {}
         job.wait(lambda: all(_commits(place) for place in others.values()), "first commit of HoodieStreamer")
-        return trial.run(load.parameters, folder, job, load, poll_seconds=poll_seconds, others=others)
+        return trial.run(folder, job, load, poll_seconds=poll_seconds, others=others)
 
 
 @contextmanager
@@ -97,12 +90,13 @@ def _commits(folder: Path) -> int:
     return len([*(folder / "lake" / ".hoodie").glob("*.commit")])
 
 
-def _losses(trials: Sequence[trial.Trial]) -> Iterator[list[results.Value]]:
-    for runs in zip(*(found.outcomes for found in trials), strict=True):
+def _losses(trials: Sequence[Sequence[Outcome]], versions: Sequence[int]) -> Iterator[list[results.Value]]:
+    """Yield a row for each way, with all trials; `versions` were committed in each."""
+    for runs in zip(*trials, strict=True):
         figures = [[getattr(one, name) for one in runs] for name in ("missing", "stale", "extra")]
         seen = [
-            max(1 - one.seen / max(found.versions, 1), 0)
-            for one, found in zip(runs, trials, strict=True)
+            max(1 - one.seen / max(all_, 1), 0)
+            for one, all_ in zip(runs, versions, strict=True)
             if one.seen is not None
         ]
         yield [runs[0].name, *figures, seen or None]

@@ -188,15 +188,6 @@ class Outcome:
         return not (self.missing or self.stale or self.extra)
 
 
-@dataclass(frozen=True)
-class Trial:
-    """A trial's results: rows in the source at its end, committed versions, and each way's outcome."""
-
-    rows: int
-    versions: int
-    outcomes: Sequence[Outcome]
-
-
 def prepare(parameters: Mapping[str, Any], password_file: Path) -> None:
     password_file.write_text(str(parameters["password"]))
     execute(parameters, CREATE)
@@ -235,34 +226,32 @@ def job_arguments(
 
 
 def run(
-    parameters: Mapping[str, Any],
     folder: Path,
     job: RunningJob,
     load: Load,
     *,
     poll_seconds: float,
     others: Mapping[str, Path] | None = None,
-) -> Trial:
+) -> list[Outcome]:
     """Run a load alongside a job that has made its first commit, until everything is polled and quiet.
 
-    `others`: folders, with a `lake`, of other programs that keep the table.
+    Return the ways' outcomes, the job's last. `others`: folders, with a `lake`, of other programs that keep the table.
     """
-    polls = [Poll(parameters, way, poll_seconds) for way in WAYS]
+    polls = [Poll(load.parameters, way, poll_seconds) for way in WAYS]
     with _polling(polls):
         time.sleep(2 * poll_seconds)
         # Existing rows aren't versions of the load's.
         before = [*(len(poll.seen) for poll in polls), job.upserts()]
         load.run()
         time.sleep(QUIET_S + 2 * poll_seconds)
-        source = source_rows(parameters)
+        source = source_rows(load.parameters)
         job.wait(lambda: _is_equal(folder, source), "equal lake")
     lakes = [(poll.way, poll.rows, len(poll.seen)) for poll in polls]
     lakes.append(("this project's JdbcSource", lake_rows(folder), job.upserts()))
     outcomes = [compare(name, source, lake_rows(place), None) for name, place in (others or {}).items()]
-    outcomes += [
+    return outcomes + [
         compare(name, source, lake, seen - already) for (name, lake, seen), already in zip(lakes, before, strict=True)
     ]
-    return Trial(rows=len(source), versions=load.versions, outcomes=outcomes)
 
 
 def compare(name: str, source: Mapping[int, Any], lake: Mapping[int, Any], seen: int | None) -> Outcome:

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 from pyspark.sql import DataFrame, SparkSession, functions
 
-from bench import results
+from bench import cases, results
 from bench.job import execute, spark_session
 from contract.events import LSN
 from contract.lake import DATABASE
@@ -26,7 +26,6 @@ from local.comparison.run import Sides, compare_tables
 from local.look.lake import Lake
 from local.services.postgres import temporary_postgres
 from settings.pipeline import CapturedTableSettings
-from spark_jobs.options import command_line, properties, settings
 from spark_jobs.runtime.archive import ROOT
 from spark_jobs.table import commits
 from spark_jobs.table.hudi_table import HudiTable
@@ -136,18 +135,15 @@ COLUMNS = {
 def write_table(spark: SparkSession, path: Path, rows: int, table_type: str) -> None:
     """Write `rows` rows in two buckets; for a merge-on-read table every fiftieth again, into log files."""
     given = ["--table-type", table_type, "--target-base-path", str(path), "--target-table", f"{DATABASE}.big"]
-    parsed = command_line.parse([*given, "--source-ordering-field", LSN, "--disable-compaction"])
-    pairs = properties.load(
-        str(ROOT / "spark_jobs" / "conf" / "cdc_events.properties"), lambda name: Path(name).read_text()
-    )
+    given += ["--source-ordering-field", LSN, "--disable-compaction"]
+    given += ["--props", str(ROOT / "spark_jobs" / "conf" / "cdc_events.properties")]
     overrides = {
         "hoodie.streamer.source.dfs.root": str(path),
         "hoodie.streamer.schemaprovider.source.schema.file": "unused",
         "hoodie.datasource.write.recordkey.field": "id",
     }
-    overridden = properties.parse_overrides(f"{key}={value}" for key, value in overrides.items())
-    decided = settings.decide(parsed, properties.combine(pairs, overridden), lambda _line: None)
-    table = HudiTable(spark, decided.table)
+    given += [part for key, value in overrides.items() for part in ("--hoodie-conf", f"{key}={value}")]
+    table = HudiTable(spark, cases.table_of(given))
     table.write(_rows(spark, rows), {commits.SOURCE_KEY: "1"}, operation="upsert")
     if table_type == "MERGE_ON_READ":
         again = _rows(spark, rows).where("id % 50 = 0").withColumn(LSN, functions.lit(2).cast("long"))

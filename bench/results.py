@@ -1,5 +1,6 @@
 """Shows a benchmark's tables, and records them where `./lake dev bench all` asks for it."""
 
+import itertools
 import json
 import os
 import statistics
@@ -36,6 +37,17 @@ def show(name: str, title: str, heads: Sequence[str], rows: Iterable[Sequence[Va
         rows = json.loads(json.dumps(rows), parse_float=lambda digits: float(f"{float(digits):.5g}"))
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(json.dumps({"name": name, "title": title, "heads": [*heads], "rows": rows}) + "\n")
+
+
+def bounds(count: int, parts: int) -> list[tuple[int, int]]:
+    """Return the bounds of a sequence's parts, as slices take them, without empty ones."""
+    ends = itertools.pairwise(count * part // parts for part in range(parts + 1))
+    return [(first, last) for first, last in ends if first < last]
+
+
+def p95(values: Sequence[float]) -> float:
+    """Return the 95th percentile of one or more values."""
+    return sorted(values)[len(values) * 95 // 100]
 
 
 def text(value: Value) -> str:

@@ -5,7 +5,6 @@ changes of two orders is landed at a time, the next one after the job has polled
 with the commits, or behind many objects that landed before.
 """
 
-import itertools
 import statistics
 import tempfile
 import time
@@ -46,19 +45,13 @@ def main(
     rows: list[list[results.Value]] = []
     for name in layout:
         counted = measure(LAYOUTS[name], commits=commits, orders=orders, landed=landed)
-        for first, last in bounds(commits, parts):
+        for first, last in results.bounds(commits, parts):
             part = counted[first:last]
             means = [statistics.mean(one[verb] for one in part) for verb in VERBS]
             times = [statistics.median(one[column] for one in part) for column in (SECONDS, CPU_S)]
             rows.append([name, f"{first + 1}-{last}", *means, sum(means), *times])
     title = f"Requests per commit, on average; median seconds and CPU seconds; {landed:,} objects before"
     results.show("requests", title, HEADS, rows)
-
-
-def bounds(count: int, parts: int) -> list[tuple[int, int]]:
-    """Return the bounds of a sequence's parts, as slices take them, without empty ones."""
-    ends = itertools.pairwise(count * part // parts for part in range(parts + 1))
-    return [(first, last) for first, last in ends if first < last]
 
 
 def measure(properties: str, *, commits: int, orders: int, landed: int = 0) -> list[dict[str, float]]:

@@ -5,7 +5,6 @@ All run alternately in separate processes, so that a noisy machine affects them 
 
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from typing import Annotated
 import typer
 
 from bench import results
+from bench.job import children_cpu_s
 
 ROOT = Path(__file__).resolve().parents[1]
 EMPTY = """
@@ -44,7 +44,7 @@ def measure(arguments: Sequence[str], *, by_cdk: bool, environment: str) -> tupl
         variables = os.environ | {"PYTHONPATH": str(ROOT)}
         if by_cdk:
             variables |= {"CDK_OUTDIR": folder, "CDK_CONTEXT_JSON": json.dumps({"env": environment})}
-        before, started = _cpu_of_children(), time.monotonic()
+        before, started = children_cpu_s(), time.monotonic()
         subprocess.run(
             [sys.executable, *arguments, *(() if by_cdk else (environment,))],
             cwd=ROOT,
@@ -53,12 +53,7 @@ def measure(arguments: Sequence[str], *, by_cdk: bool, environment: str) -> tupl
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        return time.monotonic() - started, _cpu_of_children() - before
-
-
-def _cpu_of_children() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+        return time.monotonic() - started, children_cpu_s() - before
 
 
 def main(

@@ -139,7 +139,7 @@ def crowded(
 
 def _figures(waits: Sequence[float]) -> tuple[float, float, float]:
     """Return the median, the 95th percentile and the last of sorted seconds."""
-    return statistics.median(waits), waits[round(0.95 * (len(waits) - 1))], waits[-1]
+    return statistics.median(waits), results.p95(waits), waits[-1]
 
 
 @contextmanager

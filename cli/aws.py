@@ -181,9 +181,9 @@ def pause(
     Examples: ./lake aws pause -e dev; ./lake aws pause -e prod --confirm prod
     """
     _prepare_cdk()
-    from operate.pausing.pause import Options, pause
+    from operate.pausing.pause import pause
 
-    pause(load(env), Options(confirmed=confirm, anyway=anyway, dry=dry_run), _waiter())
+    pause(load(env), _waiter(), confirmed=confirm, anyway=anyway, dry=dry_run)
 
 
 @app.command()

@@ -157,9 +157,7 @@ def adopt(environment: Environment) -> int:
 
 
 def cdk(command: str, *arguments: str) -> int:
-    """Run CDK's command line; return 0, or CANNOT if it fails. Raises OperateError if it isn't installed."""
-    if not CDK.is_file():
-        raise OperateError("CDK's command line isn't installed: `./lake aws deploy` and its like install it")
+    """Run CDK's command line, which `./lake` installs before; return 0, or CANNOT if it fails."""
     # CDK starts child processes by the name node.
     path = os.pathsep.join([str(NODE.parent), os.environ.get("PATH", "")])
     argv = [str(NODE), str(CDK), command, "--no-notices", *arguments]

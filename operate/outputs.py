@@ -142,6 +142,14 @@ def check_unprotected(client: "CloudFormationClient", names: Collection[str]) ->
         )
 
 
+def stacks_of(client: "CloudFormationClient", environment: Environment) -> Iterator["StackTypeDef"]:
+    """Yield an environment's stacks, also those that the app has lost, without nested ones. Raises ClientError."""
+    for page in client.get_paginator("describe_stacks").paginate():
+        for stack in page["Stacks"]:
+            if stack["StackName"].startswith(f"{environment.prefix}-") and "ParentId" not in stack:
+                yield stack
+
+
 def _stacks(client: "CloudFormationClient", names: Collection[str]) -> Iterator["StackTypeDef"]:
     return filter(None, (find_stack(client, name) for name in sorted(names)))
 

@@ -18,26 +18,13 @@ from settings.environment import Environment
 from stacks.base import ACCEPTED_STATEMENT
 from stacks.gate.grants import Grant
 from stacks.gate.rights import accepted_statement
-from stacks.gate.template import App
+from stacks.gate.template import App, Finding
 from stacks.paused import Paused
 
 CDK_OUT = Path(__file__).resolve().parents[1] / "cdk.out"
 REPORT = "validation-report.json"
 # The metadata type under which CDK records a resource's logical id.
 LOGICAL_ID = "aws:cdk:logicalId"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Violation:
-    """A validation's finding: `construct` is its path in the app."""
-
-    rule: str
-    severity: str
-    construct: str
-    description: str
-
-    def __str__(self) -> str:
-        return f"{self.severity}: {self.rule}: {self.construct}: {self.description}"
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
@@ -48,8 +35,8 @@ class Acknowledged:
     reason: str
     rule: str
 
-    def covers(self, violation: Violation) -> bool:
-        below = f"{violation.construct}/".startswith(f"{self.construct}/")
+    def covers(self, violation: Finding) -> bool:
+        below = f"{violation.stack}/{violation.resource}/".startswith(f"{self.construct}/")
         return below and self.rule == violation.rule
 
 
@@ -62,7 +49,7 @@ class Synthesis:
 
     folder: Path
     templates: dict[str, dict[str, Any]]
-    violations: tuple[Violation, ...]
+    violations: tuple[Finding, ...]
     acknowledged: tuple[Acknowledged, ...]
     accepted: dict[Grant, str]
     paths: Mapping[tuple[str, str], str] = field(default_factory=dict)
@@ -123,17 +110,20 @@ def _protected(folder: Path) -> Iterator[tuple[str, bool]]:
             yield properties.get("stackName", name), properties.get("terminationProtection", False)
 
 
-def _violations(report: Path) -> Iterator[Violation]:
+def _violations(report: Path) -> Iterator[Finding]:
+    """Yield cdk-nag's and CDK's own findings: their resource is a construct's path below its stack."""
     if not report.is_file():
         return
     for plugin in json.loads(report.read_text(encoding="utf-8"))["pluginReports"]:
         for violation in plugin["violations"]:
             for construct in violation["violatingConstructs"]:
-                yield Violation(
+                stack, _, resource = construct.get("constructPath", "app").partition("/")
+                yield Finding(
                     rule=violation["ruleName"],
-                    severity=violation["severity"],
-                    construct=construct.get("constructPath", "app"),
-                    description=violation["description"],
+                    level="warning" if violation["severity"] in ("warning", "info") else "error",
+                    stack=stack,
+                    resource=resource,
+                    message=violation["description"],
                 )
 
 

@@ -10,14 +10,14 @@ in full.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contract.lake import DATABASE
 from operate.diff.normal_form import Templates, normal_form, text_of
 from operate.errors import OperateError
-from operate.outputs import QUICK, check_account, one_line
+from operate.outputs import QUICK, check_account, one_line, stacks_of
 from settings.environment import Environment
 from settings.load import ENVIRONMENTS, parse
 
@@ -99,8 +99,12 @@ def deployed(environment: Environment) -> dict[str, Mapping[str, Any]]:
     with one_line(environment):
         client = session.client("cloudformation", config=QUICK)
         found: dict[str, Mapping[str, Any]] = {
-            name: {**template(client, name), "TerminationProtection": protected}
-            for name, protected in _deployed_stacks(client, f"{environment.prefix}-")
+            (name := stack["StackName"]): {
+                **template(client, name),
+                "TerminationProtection": stack.get("EnableTerminationProtection", False),
+            }
+            for stack in stacks_of(client, environment)
+            if stack["StackStatus"] not in EMPTY
         }
     if not found:
         raise OperateError(
@@ -108,14 +112,6 @@ def deployed(environment: Environment) -> dict[str, Mapping[str, Any]]:
             " with what was reviewed"
         )
     return found
-
-
-def _deployed_stacks(client: "CloudFormationClient", prefix: str) -> Iterator[tuple[str, bool]]:
-    for page in client.get_paginator("describe_stacks").paginate():
-        for stack in page["Stacks"]:
-            nested = "ParentId" in stack
-            if stack["StackName"].startswith(prefix) and not nested and stack["StackStatus"] not in EMPTY:
-                yield stack["StackName"], stack.get("EnableTerminationProtection", False)
 
 
 def template(client: "CloudFormationClient", name: str) -> Mapping[str, Any]:

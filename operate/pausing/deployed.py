@@ -8,6 +8,7 @@ from operate.diff import snapshots
 from operate.diff.normal_form import Templates
 from operate.diff.snapshots import template
 from operate.errors import OperateError
+from operate.outputs import stacks_of
 from settings.environment import Environment
 from stacks.paused import OUTPUT, Paused
 
@@ -80,15 +81,12 @@ class Deployed:
 
 def look(client: "CloudFormationClient", environment: Environment) -> Deployed:
     statuses, paused = {}, {}
-    for page in client.get_paginator("describe_stacks").paginate():
-        for stack in page["Stacks"]:
-            name = stack["StackName"].removeprefix(f"{environment.prefix}-")
-            if name == stack["StackName"] or "ParentId" in stack:
-                continue
-            statuses[name] = stack["StackStatus"]
-            outputs = {output.get("OutputKey"): output.get("OutputValue") for output in stack.get("Outputs", [])}
-            if said := outputs.get(OUTPUT):
-                paused[name] = _left_out(stack["StackName"], said)
+    for stack in stacks_of(client, environment):
+        name = stack["StackName"].removeprefix(f"{environment.prefix}-")
+        statuses[name] = stack["StackStatus"]
+        outputs = {output.get("OutputKey"): output.get("OutputValue") for output in stack.get("Outputs", [])}
+        if said := outputs.get(OUTPUT):
+            paused[name] = _left_out(stack["StackName"], said)
     return Deployed(environment=environment, statuses=statuses, paused=paused)
 
 

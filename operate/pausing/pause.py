@@ -33,18 +33,6 @@ GOES_ON = (
 CONTROL_PLANE = "EKS's control plane (it can't, either), "
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """Options of a pause: `confirmed` repeats the environment's name, for production.
-
-    `anyway`: pause despite objections. `dry`: print the steps and change nothing.
-    """
-
-    confirmed: str | None = None
-    anyway: bool = False
-    dry: bool = False
-
-
 @dataclass(frozen=True)
 class _Step:
     """A part of a pause, and whether it was done before; `run` is always called: it ensures that it stays done."""
@@ -54,29 +42,31 @@ class _Step:
     run: Callable[[], None]
 
 
-def pause(environment: Environment, options: Options, waiter: Waiter) -> None:
-    """Pause an environment; return once nothing that a pause stops still runs. Raises OperateError."""
-    _check_confirmed(environment, options)
-    session = check_account(environment)
-    with one_line(environment):
-        _Pause(environment, options, waiter, session).run()
+def pause(
+    environment: Environment, waiter: Waiter, *, confirmed: str | None = None, anyway: bool = False, dry: bool = False
+) -> None:
+    """Pause an environment; return once nothing that a pause stops still runs. Raises OperateError.
 
-
-def _check_confirmed(environment: Environment, options: Options) -> None:
+    `confirmed` repeats the environment's name, for production. `anyway`: pause despite objections. `dry`: print the
+    steps and change nothing.
+    """
     name = environment.name
-    if options.confirmed not in (None, name):
-        raise OperateError(f"--confirm {options.confirmed} names another environment than --env {name}")
-    if environment.production and options.confirmed is None and not options.dry:
+    if confirmed not in (None, name):
+        raise OperateError(f"--confirm {confirmed} names another environment than --env {name}")
+    if environment.production and confirmed is None and not dry:
         raise OperateError(
             f"{name} is production, and its database answers nobody while it is paused: `./lake aws pause -e {name} "
             f"--confirm {name}` if that is meant"
         )
+    session = check_account(environment)
+    with one_line(environment):
+        _Pause(environment, waiter, session, anyway=anyway).run(dry=dry)
 
 
 class _Pause:
-    def __init__(self, environment: Environment, options: Options, waiter: Waiter, session: boto3.Session) -> None:
+    def __init__(self, environment: Environment, waiter: Waiter, session: boto3.Session, *, anyway: bool) -> None:
         self._environment = environment
-        self._options = options
+        self._anyway = anyway
         self._waiter = waiter
         self._session = session
         self._connectors = connectors.of_environment(session, environment, waiter)
@@ -85,16 +75,16 @@ class _Pause:
         self._cloudformation = session.client("cloudformation", config=QUICK)
         self._syntheses: dict[Paused, Synthesis] = {}
 
-    def run(self) -> None:
+    def run(self, *, dry: bool) -> None:
         self._deployed.check_settled()
         steps = list(self._steps())
-        if self._options.dry:
+        if dry:
             for step in steps:
                 self._waiter.say(f"{'done    ' if step.done else 'to do   '} {step.what}")
         # The last one, Aurora's, deploys nothing: AWS starts it again after a week.
         if not all(step.done for step in steps[:-1]):
             self._check()
-        if self._options.dry:
+        if dry:
             return
         for number, step in enumerate(steps, 1):
             self._waiter.say(f"{number}/{len(steps)} {step.what}{': done before' if step.done else ''}")
@@ -147,7 +137,7 @@ class _Pause:
             against += self._connectors.objections()
         if self._deployed.runs:
             against += objections.ringing(self._session.client("cloudwatch", config=QUICK), self._environment)
-        if against and not self._options.anyway:
+        if against and not self._anyway:
             raise OperateError("; ".join(against) + f". `./lake aws pause -e {name} --anyway` pauses even so")
         for line in against:
             self._waiter.say(f"although {line}")
@@ -172,7 +162,7 @@ class _Pause:
             f"Kafka keeps it for {settings.streaming.topic_retention_hours} hours from when it was written, the "
             f"landing bucket for {settings.lake.landing_expiry_days} days, paused or not"
         )
-        if not self._options.anyway:
+        if not self._anyway:
             raise OperateError(
                 f"after {LIMIT_S / 60:.0f} minutes still waiting for {left}; {kept}. Only the source connectors have "
                 f"ended: this again goes on, `./lake aws resume -e {name}` goes back, `./lake aws pause -e {name} "

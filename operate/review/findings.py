@@ -26,16 +26,7 @@ _ASSET = re.compile(r"\b[0-9a-f]{64}[.]\w+")
 
 def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
     """All findings on an environment: cdk-nag and CDK's own validation, cfn-lint, our rules."""
-    found = [
-        Finding(
-            rule=violation.rule,
-            level="warning" if violation.severity in ("warning", "info") else "error",
-            stack=violation.construct.partition("/")[0],
-            resource=violation.construct.partition("/")[2],
-            message=violation.description,
-        )
-        for violation in synthesis.violations
-    ]
+    found = [*synthesis.violations]
     linter = _linter(environment.region)
     for stack in synthesis.templates:
         found += _cfn_lint(linter, synthesis, stack)

@@ -10,7 +10,7 @@ from bench import query_trial as trial
 from bench.freshness import STAGES, Arrival, Event, committed, journeys, landed, percentiles
 from bench.job import by_verb, requests_of, running
 from bench.query_trial import Load
-from bench.s3_requests import bounds
+from bench.results import bounds
 from contract.errors import UserError
 from local.errors import PlatformError
 from local.services.postgres import ConnectionParameters
@@ -130,8 +130,8 @@ def test_our_lake_ends_equal_where_polls_by_the_stamp_lose(tmp_path: Path, datab
     load = Load(database, seconds=SECONDS, seed=SEED)
     with running(trial.job_arguments(database, tmp_path, sweep_seconds=0.5), folder=tmp_path) as job:
         job.wait_for_commits(1)
-        found = trial.run(database, tmp_path, job, load, poll_seconds=0.5)
-    *polls, ours = found.outcomes
+        found = trial.run(tmp_path, job, load, poll_seconds=0.5)
+    *polls, ours = found
     assert (ours.missing, ours.stale, ours.extra) == (0, 0, 0)
     assert all(poll.missing and poll.stale and poll.extra for poll in polls), f"a trial without teeth: {polls}"
     assert load.versions > 100

@@ -37,16 +37,6 @@ HEAVY = {"pyspark", "boto3", "botocore", "aws_cdk", "psycopg2", "confluent_kafka
 ODD = """public."a b" $1 $(HOME) it's"""
 # Accidentally set in a shell, or left by earlier commands.
 SHELL = dict.fromkeys("ENV NAME TABLE TABLES PIPELINE SQL WHERE DSN SCHEMA HOW FROM DRY".split(), "prod")  # noqa: SIM905
-GROUPS = {
-    "": "dashboard demo down query reconcile resnapshot status up",
-    "source": "describe load migrate prepare",
-    "kafka": "image tail topics ui",
-    "aws": "adopt bootstrap costs deploy destroy diff manifests pause reconcile resume review synth vpn",
-    "dev": "test",
-    "dev bench": "all costs crowded first-load freshness job outbox query reconcile requests synth tables",
-    "dev generate": "certificates events pictures schema typed-events types worker-classes",
-    "dev lock": "jars plugins python",
-}
 
 
 def tree(group: Any = None) -> dict[str, Any]:
@@ -62,14 +52,6 @@ def tree(group: Any = None) -> dict[str, Any]:
 def run(words: str | list[str], **options: Any) -> Result:
     """Run `./lake` with these words."""
     return CliRunner().invoke(app, words, prog_name="lake", **options)
-
-
-def test_the_groups_are_those_that_the_documents_name() -> None:
-    groups: dict[str, list[str]] = {}
-    for words in sorted(tree()):
-        *group, name = words.split()
-        groups.setdefault(" ".join(group), []).append(name)
-    assert {group: " ".join(names) for group, names in groups.items()} == GROUPS
 
 
 def test_an_option_means_the_same_everywhere() -> None:

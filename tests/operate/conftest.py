@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
@@ -27,9 +28,7 @@ def environment() -> Environment:
 @pytest.fixture
 def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[boto3.Session]:
     """Fake credentials, and moto in AWS's place."""
-    without_credentials(monkeypatch, tmp_path)
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
+    with_credentials(monkeypatch, tmp_path)
     with mock_aws():
         yield boto3.Session(region_name=REGION)
 
@@ -42,6 +41,13 @@ def without_credentials(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
 
+def with_credentials(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Fake ones."""
+    without_credentials(monkeypatch, folder)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+
+
 def deploy(name: str, **outputs: str) -> None:
     """Deploy a stack of one topic, with these outputs."""
     template = {
@@ -52,10 +58,45 @@ def deploy(name: str, **outputs: str) -> None:
     client.create_stack(StackName=name, TemplateBody=json.dumps(template))
 
 
+class Stubbed:
+    """A session whose services give the answers that a test puts in, in order."""
+
+    region_name = REGION
+
+    def __init__(self) -> None:
+        self._stubs: dict[str, Stubber] = {}
+
+    def client(self, service: str, region_name: str = REGION, **_: object) -> Any:
+        return self.stub(service, region_name).client
+
+    def stub(self, service: str, region: str = REGION) -> Stubber:
+        if service not in self._stubs:
+            keys = {"aws_access_key_id": "x", "aws_secret_access_key": "x"}
+            made: Any = boto3.client(service, region_name=region, **keys)  # type: ignore[call-overload]
+            self._stubs[service] = Stubber(made)
+            self._stubs[service].activate()
+        return self._stubs[service]
+
+    def answer(self, service: str, operation: str, found: dict[str, Any], asked: dict[str, Any] | None = None) -> None:
+        self.stub(service).add_response(operation, found, asked)
+
+    def refuse(self, service: str, operation: str, code: str) -> None:
+        self.stub(service).add_client_error(operation, code, "no")
+
+    def check_all_asked(self) -> None:
+        for stub in self._stubs.values():
+            stub.assert_no_pending_responses()
+
+
 @pytest.fixture
-def answers() -> Iterator[Stubber]:
-    """CloudFormation's answers, in order; all must be asked for."""
-    service = boto3.client("cloudformation", region_name=REGION, aws_access_key_id="x", aws_secret_access_key="x")
-    with Stubber(service) as stubber:
-        yield stubber
-        stubber.assert_no_pending_responses()
+def stubbed() -> Iterator[Stubbed]:
+    """Its answers must all be asked for."""
+    made = Stubbed()
+    yield made
+    made.check_all_asked()
+
+
+@pytest.fixture
+def answers(stubbed: Stubbed) -> Stubber:
+    """CloudFormation's answers."""
+    return stubbed.stub("cloudformation")

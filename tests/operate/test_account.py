@@ -5,9 +5,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import boto3
 import pytest
-from botocore.stub import ANY, Stubber
+from botocore.stub import ANY
 
 from operate import account
 from operate.account import Found
@@ -16,7 +15,7 @@ from settings.environment import Environment
 from settings.load import load
 from stacks.connectors.manifests import objects
 from stacks.gate.template import App
-from tests.operate.conftest import REGION
+from tests.operate.conftest import REGION, Stubbed
 from tests.stacks.environments import environment_on_eks, group
 
 # Instances of DescribeInstanceTypes: what each has.
@@ -24,30 +23,8 @@ VCPUS = {"m5.xlarge": 4, "m5.large": 2, "r5.xlarge": 4, "t3.nano": 2, "t3.small"
 PRINCIPAL = "arn:aws:quicksight:us-east-1:111111111111:group/default/analysts"
 
 
-class Account:
-    """Stubbed services: each call must be answered, in order."""
-
-    region_name = REGION
-
-    def __init__(self) -> None:
-        self.stubs: dict[str, Stubber] = {}
-
-    def client(self, service: str, region_name: str = REGION, **_: object) -> Any:
-        return self.stub(service, region_name).client
-
-    def stub(self, service: str, region: str = REGION) -> Stubber:
-        if service not in self.stubs:
-            keys = {"aws_access_key_id": "x", "aws_secret_access_key": "x"}
-            made: Any = boto3.client(service, region_name=region, **keys)  # type: ignore[call-overload]
-            self.stubs[service] = Stubber(made)
-            self.stubs[service].activate()
-        return self.stubs[service]
-
-    def answer(self, service: str, operation: str, found: dict[str, Any], asked: dict[str, Any] | None = None) -> None:
-        self.stub(service).add_response(operation, found, asked)
-
-    def refuse(self, service: str, operation: str, code: str) -> None:
-        self.stub(service).add_client_error(operation, code, "no")
+class Account(Stubbed):
+    """What the services say of an account."""
 
     def quota(self, code: str, value: float) -> None:
         asked = {"ServiceCode": "ec2", "QuotaCode": code}
@@ -68,8 +45,7 @@ class Account:
 def aws() -> Iterator[Account]:
     made = Account()
     yield made
-    for stub in made.stubs.values():
-        stub.assert_no_pending_responses()
+    made.check_all_asked()
 
 
 def looked(aws: Any, environment: Environment) -> list[Found]:

@@ -39,10 +39,11 @@ def changed(app: App, type_: str, path: str, value: Any) -> App:
     return dataclasses.replace(app, templates=templates)
 
 
-def gained(app: App, stack: str, resource: dict[str, Any]) -> App:
-    there = app.templates[stack]
+def gained(resource: dict[str, Any]) -> App:
+    """dev with a resource more."""
+    there = DEV.templates["lake"]
     more = {**there, "Resources": {**there["Resources"], "More": resource}}
-    return dataclasses.replace(app, templates={**app.templates, stack: more})
+    return dataclasses.replace(DEV, templates={**DEV.templates, "lake": more})
 
 
 def set_to(app: App, **sections: Any) -> App:
@@ -104,7 +105,7 @@ def test_a_part_costs_what_its_templates_have(app: App, part: str, word: str, mo
     ],
 )
 def test_what_a_template_gains_is_paid(type_: str, properties: dict[str, Any], name: str, times: int) -> None:
-    more = gained(DEV, "lake", {"Type": type_, "Properties": properties})
+    more = gained({"Type": type_, "Properties": properties})
     # An endpoint's addresses are in the flow log, too.
     before, after = (total([one for one in items(app, PRICES) if one.part != "logs"]) for app in (DEV, more))
     assert after - before == pytest.approx(times * each(name))
@@ -123,7 +124,7 @@ def test_every_type_is_paid_or_known_to_cost_nothing() -> None:
     ("app", "what"),
     [
         (changed(DEV, "AWS::EC2::Instance", "InstanceType", "c9.nano"), "instances, c9.nano; instances, c9.nano"),
-        (gained(DEV, "lake", {"Type": "AWS::EFS::FileSystem"}), "AWS::EFS::FileSystem"),
+        (gained({"Type": "AWS::EFS::FileSystem"}), "AWS::EFS::FileSystem"),
         (changed(DEV, BROKERS, "BrokerNodeGroupInfo.StorageInfo", {"Ref": "Size"}), "their volumes, GB of Cluster"),
     ],
 )

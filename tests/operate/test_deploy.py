@@ -83,6 +83,14 @@ def synthesized(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPa
     monkeypatch.setattr(deploy, "synthesize", synthesize)
 
 
+@pytest.fixture
+def reviewed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database's template without resources, in which the review finds nothing."""
+    synthesis = SimpleNamespace(folder=Path("cdk.out"), templates={"dev-cdc-lake-database": {"Resources": {}}})
+    monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [])
+    monkeypatch.setattr(deploy, "synthesize", lambda *_arguments, **_options: synthesis)
+
+
 @pytest.mark.parametrize("unpinned", [["softether"], ["debezium", "lenses-s3", "config-provider", "softether"]])
 def test_a_release_without_checksum_is_refused_before_anything_happens(
     called: Path, environment: Environment, pin_all_but: Callable[..., None], unpinned: list[str]
@@ -140,15 +148,12 @@ def test_what_was_reviewed_is_deployed_and_cdks_failure_is_told(
     assert "0" * 64 in (folder / "dev-cdc-lake-vpn.template.json").read_text()
 
 
-@pytest.mark.usefixtures("pin_all_but", "called")
+@pytest.mark.usefixtures("pin_all_but", "reviewed", "called")
 @pytest.mark.parametrize("status", [0, CANNOT])
 def test_what_reads_a_removed_pipelines_secret_is_updated_before_the_database(
     environment: Environment, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     stack, cdk = "dev-cdc-lake-database", Mock(return_value=status)
-    monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [])
-    reviewed = SimpleNamespace(folder=Path("cdk.out"), templates={stack: {"Resources": {}}})
-    monkeypatch.setattr(deploy, "synthesize", lambda *_arguments, **_options: reviewed)
     monkeypatch.setattr(snapshots, "template", lambda _client, name: {"Outputs": {name: {"Export": {}}}})
     monkeypatch.setattr(deploy, "cdk", cdk)
     for name in (stack, "dev-cdc-lake-connectors"):
@@ -161,13 +166,10 @@ def test_what_reads_a_removed_pipelines_secret_is_updated_before_the_database(
 MISSED = {"orders": "since yesterday", "shop": "since today"}
 
 
-@pytest.mark.usefixtures("pin_all_but", "called")
+@pytest.mark.usefixtures("pin_all_but", "reviewed", "called")
 def test_changes_that_the_lake_misses_are_the_status_until_a_re_snapshot(
     environment: Environment, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [])
-    reviewed = SimpleNamespace(folder=Path("cdk.out"), templates={"dev-cdc-lake-database": {"Resources": {}}})
-    monkeypatch.setattr(deploy, "synthesize", lambda *_arguments, **_options: reviewed)
     assert deploy.deploy(environment) == 0
     monkeypatch.setattr(source_cluster, "missed_since", lambda _session, _environment: MISSED)
     assert deploy.deploy(environment) == NO
@@ -180,7 +182,7 @@ def test_changes_that_the_lake_misses_are_the_status_until_a_re_snapshot(
     assert deploy.deploy(environment) == CANNOT
 
 
-@pytest.mark.usefixtures("pin_all_but")
+@pytest.mark.usefixtures("pin_all_but", "reviewed")
 @pytest.mark.parametrize(("deployed", "enabled"), [(False, True), (True, True), (True, False)])
 def test_what_the_account_lacks_ends_a_first_deployment_and_is_said_in_a_later_one(
     called: Path,
@@ -190,9 +192,6 @@ def test_what_the_account_lacks_ends_a_first_deployment_and_is_said_in_a_later_o
     deployed: bool,
     enabled: bool,
 ) -> None:
-    reviewed = SimpleNamespace(folder=Path("cdk.out"), templates={"dev-cdc-lake-database": {"Resources": {}}})
-    monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [])
-    monkeypatch.setattr(deploy, "synthesize", lambda *_arguments, **_options: reviewed)
     found = [Found(line="vCPUs: 5", lacks=True), Found(line="elastic IPs: 5")]
     monkeypatch.setattr(account, "look", lambda *_arguments: found)
     monkeypatch.setattr(account, "region_enabled", lambda _environment: Found(line="region", lacks=not enabled))
@@ -208,21 +207,13 @@ def test_what_the_account_lacks_ends_a_first_deployment_and_is_said_in_a_later_o
     assert called.exists() is (deployed and enabled)
 
 
-@pytest.mark.usefixtures("pin_all_but")
+@pytest.mark.usefixtures("pin_all_but", "reviewed")
 def test_a_finding_ends_it(called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     finding = Finding(rule="no-open-ports", level="error", stack="s", resource="R", message="tcp 22 is open")
     monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [finding])
-    monkeypatch.setattr(deploy, "synthesize", lambda *_arguments, **_options: None)
     with pytest.raises(OperateError, match="the review says no\nerror: no-open-ports: s/R: tcp 22 is open"):
         deploy.deploy(environment)
     assert not called.exists()
-
-
-@pytest.mark.usefixtures("called")
-def test_without_cdks_command_line_it_says_so(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deploy, "CDK", Path("nowhere"))
-    with pytest.raises(OperateError, match="CDK's command line isn't installed"):
-        deploy.bootstrap(environment)
 
 
 @pytest.mark.usefixtures("synthesized")

@@ -1,11 +1,8 @@
 """What AWS has in an account and a region is asked before anything is changed; the stubber knows AWS's models."""
 
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import boto3
 import pytest
-from botocore.stub import Stubber
 
 from operate.errors import OperateError
 from operate.offers import check_offers
@@ -13,7 +10,10 @@ from operate.review import findings
 from settings.environment import Environment
 from settings.load import load
 from stacks.gate.template import App
-from tests.operate.conftest import MOTOS_ACCOUNT, REGION
+from tests.operate.conftest import MOTOS_ACCOUNT, REGION, Stubbed
+
+if TYPE_CHECKING:
+    import boto3
 
 # An operation's answers in order; a text is an error's code.
 Answers = tuple[dict[str, Any] | str, ...]
@@ -41,23 +41,19 @@ FILE = "environments/dev.toml: "
 
 
 def check(environment: Environment, *, of_zones: Answers, of_emr: Answers, of_ec2: Answers) -> None:
-    login = {"region_name": REGION, "aws_access_key_id": "x", "aws_secret_access_key": "x"}
-    clients = {name: boto3.client(name, **login) for name in ("ec2", "emr")}  # type: ignore[call-overload]
-    ec2, other = (Stubber(client) for client in clients.values())
-    for stub, operation, answers in (
-        (ec2, "describe_availability_zones", of_zones),
-        (other, "list_supported_instance_types", of_emr),
-        (ec2, "describe_instance_type_offerings", of_ec2),
+    aws = Stubbed()
+    for service, operation, answers in (
+        ("ec2", "describe_availability_zones", of_zones),
+        ("emr", "list_supported_instance_types", of_emr),
+        ("ec2", "describe_instance_type_offerings", of_ec2),
     ):
         for answer in answers:
             if isinstance(answer, str):
-                stub.add_client_error(operation, answer)
+                aws.refuse(service, operation, answer)
             else:
-                stub.add_response(operation, answer)
-    with ec2, other:
-        check_offers(cast("boto3.Session", SimpleNamespace(client=lambda name, **_: clients[name])), environment)
-        ec2.assert_no_pending_responses()
-        other.assert_no_pending_responses()
+                aws.answer(service, operation, answer)
+    check_offers(cast("boto3.Session", aws), environment)
+    aws.check_all_asked()
 
 
 def test_an_environment_whose_parts_aws_has_is_not_objected_to(environment: Environment) -> None:

@@ -41,7 +41,7 @@ from settings.environment import Environment
 from tests.broker import RunningBroker
 from tests.conftest import ask, execute, free_port
 from tests.hudi_files import HudiFiles
-from tests.operate.conftest import REGION, deploy, without_credentials
+from tests.operate.conftest import REGION, deploy, with_credentials
 from tests.operate.resnapshot.test_stored_offsets import SHOP
 from tests.operate.resnapshot.test_tables import BEYOND, OFFSETS, PASSWORD, captured, deploy_crm
 from tests.transcripts import first_difference, transcript
@@ -65,10 +65,9 @@ def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[boto3.Sessi
     server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    without_credentials(monkeypatch, tmp_path)
-    names = {"AWS_ENDPOINT_URL": f"http://{host}:{port}", "AWS_ALLOW_HTTP": "true"}
-    for name, value in (names | dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "testing")).items():
-        monkeypatch.setenv(name, value)
+    with_credentials(monkeypatch, tmp_path)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
     try:
         yield boto3.Session(region_name=REGION)
     finally:

@@ -219,13 +219,12 @@ def test_tail_goes_on_when_the_broker_comes_back_and_ends_with_one_line_when_it_
         assert process.stderr
         lines = iter(process.stdout.readline, "")
         next(lines)
-        for number in (1_001, 1_002):
-            broker.processes.stop("kafka", grace_s=STOP_S)
-            time.sleep(broker.outage_s / 3)
-            broker.processes.start("kafka", broker.kafka.prepare())
-            broker.processes.wait_until("kafka", broker.kafka.ready, timeout_s=START_S)
-            broker.send(EVENTS, ({"order_id": number}, {"order_id": number}))
-            assert next(line for line in lines if f'{{"order_id":{number}}}' in line)
+        broker.processes.stop("kafka", grace_s=STOP_S)
+        time.sleep(broker.outage_s / 3)
+        broker.processes.start("kafka", broker.kafka.prepare())
+        broker.processes.wait_until("kafka", broker.kafka.ready, timeout_s=START_S)
+        broker.send(EVENTS, ({"order_id": 1_001}, {"order_id": 1_001}))
+        assert next(line for line in lines if '{"order_id":1001}' in line)
         broker.processes.stop("kafka", grace_s=STOP_S)
         assert process.wait(PATIENCE_S + broker.outage_s) == CANNOT
         [line] = process.stderr.read().splitlines()

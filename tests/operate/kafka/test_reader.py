@@ -1,9 +1,9 @@
 """How readers connect, without a broker: the login is signed here, and only MSK could check it."""
 
 import base64
+import re
 import socket
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,6 +27,9 @@ MSK = Cluster(
     environment="dev", bootstrap_servers="b-1.example:9098,b-2.example:9098", topics={"t": "t"}, region="ap-southeast-2"
 )
 
+LOGIN = {"security.protocol": "SASL_PLAINTEXT", "sasl.username": "reader"}
+LOCAL = Cluster(environment="local", bootstrap_servers="127.0.0.1:1", topics={"t": "t"}, login=LOGIN)
+
 
 @pytest.fixture
 def credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -35,23 +38,14 @@ def credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
 
 
-@pytest.fixture
-def silent_broker() -> Iterator[Cluster]:
-    """Something that listens, and never answers as Kafka does."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        here = f"127.0.0.1:{server.getsockname()[1]}"
-        yield Cluster(environment="local", bootstrap_servers=here, topics={"t": "t"}, login={"sasl.username": "reader"})
-
-
 def test_msk_is_reached_by_iam_over_tls_and_the_local_broker_by_its_own_login() -> None:
     settings = configuration(MSK)
     assert (settings["security.protocol"], settings["sasl.mechanisms"]) == ("SASL_SSL", "OAUTHBEARER")
     assert isinstance(settings["oauth_cb"], Login)
     assert (settings["enable.auto.commit"], settings["allow.auto.create.topics"]) == (False, False)
     assert settings["group.id"] == READER_GROUP == "cdc-lake-operate"
-    login = {"security.protocol": "SASL_PLAINTEXT", "sasl.username": "reader"}
-    local = configuration(Cluster(environment="local", bootstrap_servers="127.0.0.1:1", topics={"t": "t"}, login=login))
-    assert {name for name in local if name.startswith(("security", "sasl", "oauth", "ssl"))} == set(login)
+    logs_in = {name for name in configuration(LOCAL) if name.startswith(("security", "sasl", "oauth", "ssl"))}
+    assert logs_in == set(LOGIN)
 
 
 @pytest.mark.usefixtures("credentials")
@@ -105,32 +99,31 @@ def test_brokers_behind_a_vpn_that_is_off_are_given_up_within_ten_seconds(monkey
 
 
 @pytest.mark.integration
-def test_one_broker_that_answers_is_enough_and_without_one_a_line_names_the_vpn(silent_broker: Cluster) -> None:
+def test_one_broker_that_answers_is_enough_and_without_one_a_line_names_the_vpn() -> None:
     servers = ",".join(f"127.0.0.1:{free_port()}" for _ in range(2))
     gone = Cluster(environment="dev", bootstrap_servers=servers, topics={"t": "t"}, region="ap-southeast-2")
     line = r"^no Kafka broker of dev answers \(.*refused\): connect the VPN \(docs/aws/vpn"
     with pytest.raises(OperateError, match=line):
         check_reachable(gone)
-    check_reachable(replace(gone, bootstrap_servers=f"{servers},{silent_broker.bootstrap_servers}"))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        check_reachable(replace(gone, bootstrap_servers=f"{servers},127.0.0.1:{server.getsockname()[1]}"))
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize(
-    ("code", "line"),
+    ("cluster", "code", "line"),
     [
-        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "^the user reader may not do that on local's Kafka: .*Topic auth"),
-        (KafkaError._TRANSPORT, r"^local's Kafka doesn't answer \(.+\): run `./lake up` and try again$"),
-        (KafkaError.OFFSET_OUT_OF_RANGE, "^local's Kafka: .*out of range"),
+        (MSK, KafkaError.GROUP_AUTHORIZATION_FAILED, "your IAM role may not do that on dev's Kafka: .+"),
+        (
+            LOCAL,
+            KafkaError.TOPIC_AUTHORIZATION_FAILED,
+            "the user reader may not do that on local's Kafka: .*Topic.+",
+        ),
+        (LOCAL, KafkaError._TRANSPORT, r"local's Kafka doesn't answer \(.+\): run `./lake up` and try again"),
+        (LOCAL, KafkaError.OFFSET_OUT_OF_RANGE, "local's Kafka: .*out of range.*"),
     ],
 )
-def test_what_kafka_refuses_is_one_line(silent_broker: Cluster, code: int, line: str) -> None:
-    with pytest.raises(OperateError, match=line), connect(silent_broker):
-        raise KafkaException(KafkaError(code))
-
-
-def test_what_msk_denies_is_the_callers_role_and_not_a_user_of_ours() -> None:
-    error = KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED)
-    assert reader._explain(MSK, error, Problems()).startswith("your IAM role may not do that on dev's Kafka: ")
+def test_what_kafka_refuses_is_one_line(cluster: Cluster, code: int, line: str) -> None:
+    assert re.fullmatch(line, reader._explain(cluster, KafkaError(code), Problems()))
 
 
 class Idle:

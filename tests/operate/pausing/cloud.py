@@ -102,7 +102,7 @@ class Cloud:
         self.templates = templates(self.environment)
         names = (name.removeprefix(f"{self.environment.prefix}-") for name in self.templates[Paused.NOTHING])
         self.status = dict.fromkeys(names, "UPDATE_COMPLETE")
-        self._make_connectors("source", "sink")
+        self._make_connectors()
         if self.environment.eks is not None:
             self.nodes = ["i-1", "i-2"]
 
@@ -130,9 +130,9 @@ class Cloud:
 
     def pause(self, **options: Any) -> None:
         # It imports CDK.
-        from operate.pausing.pause import Options, pause
+        from operate.pausing.pause import pause
 
-        pause(self.environment, Options(**options), self.waiter)
+        pause(self.environment, self.waiter, **options)
 
     def refused(self, **options: Any) -> str:
         """The one line with which a pause ends."""
@@ -191,7 +191,7 @@ class Cloud:
         assert self.paused.get("processing") is not Paused.ALL or not self.clusters, "two jobs of one table"
         self.paused.clear()
         self.endings.clear()
-        self._make_connectors("source", "sink")
+        self._make_connectors()
         self.clusters = {"j-2": "RUNNING"}
         return 0
 
@@ -213,11 +213,10 @@ class Cloud:
             self.clusters = {id_: state for id_, state in self.clusters.items() if id_ in self.keeps}
         return 0
 
-    def _make_connectors(self, *roles: str) -> None:
-        for role in roles:
-            for name in self.names(role):
-                self.connectors[name] = "RUNNING"
-                self.configurations.setdefault(name, {"slot.name": "x"})
+    def _make_connectors(self) -> None:
+        for name in (*self.names("source"), *self.names("sink")):
+            self.connectors[name] = "RUNNING"
+            self.configurations.setdefault(name, {"slot.name": "x"})
 
     def workers(self, name: str) -> list[str]:
         """A connector's pods, as the cluster's API lists them."""

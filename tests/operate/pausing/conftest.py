@@ -12,7 +12,7 @@ from botocore.client import BaseClient
 from settings.environment import Environment
 from settings.load import load
 from stacks.paused import Paused
-from tests.operate.conftest import without_credentials
+from tests.operate.conftest import with_credentials
 from tests.operate.pausing.cloud import Cloud
 from tests.stacks.environments import environment_on_eks
 
@@ -45,9 +45,7 @@ def standing_in(environment: Environment, monkeypatch: pytest.MonkeyPatch, tmp_p
     from operate import account, deploy
     from operate.pausing import pause
 
-    without_credentials(monkeypatch, tmp_path)
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
+    with_credentials(monkeypatch, tmp_path)
     made = Cloud(environment)
 
     def synthesize(

@@ -15,7 +15,7 @@ from operate.errors import OperateError
 from operate.pausing import objections
 from operate.pausing.arrival import LIMIT_S
 from operate.pausing.database import LIMIT_S as DATABASE_LIMIT_S
-from operate.pausing.pause import Options, pause
+from operate.pausing.pause import pause
 from settings.load import load
 from stacks.paused import Paused
 from tests.operate.pausing.cloud import EPOCH, Cloud, error
@@ -210,11 +210,11 @@ def test_production_wants_its_name_twice(cloud: Cloud) -> None:
     prod = load("prod").model_copy(update={"account": cloud.environment.account})
     line = r"prod is production, .* `./lake aws pause -e prod --confirm prod` if that is meant"
     with pytest.raises(OperateError, match=line):
-        pause(prod, Options(), cloud.waiter)
+        pause(prod, cloud.waiter)
     with pytest.raises(OperateError, match="--confirm dev names another environment than --env prod"):
-        pause(prod, Options(confirmed="dev", anyway=True), cloud.waiter)
+        pause(prod, cloud.waiter, confirmed="dev", anyway=True)
     with pytest.raises(OperateError, match="--confirm prod names another environment than --env dev"):
-        pause(cloud.environment, Options(confirmed="prod"), cloud.waiter)
+        pause(cloud.environment, cloud.waiter, confirmed="prod")
     assert cloud.log == []
 
 
@@ -231,7 +231,7 @@ def test_a_dry_run_says_what_is_done_and_changes_nothing(cloud: Cloud) -> None:
 def test_another_accounts_credentials_change_nothing(cloud: Cloud) -> None:
     other = cloud.environment.model_copy(update={"account": "999999999999"})
     with pytest.raises(OperateError, match="your credentials are of account"):
-        pause(other, Options(), cloud.waiter)
+        pause(other, cloud.waiter)
     assert cloud.log == []
 
 

@@ -10,7 +10,7 @@ from operate import deploy
 from operate.errors import OperateError
 from operate.outputs import output
 from operate.pausing.pause import resume
-from tests.operate.pausing.cloud import Cloud, error
+from tests.operate.pausing.cloud import Cloud
 
 pytestmark = pytest.mark.synth
 
@@ -87,11 +87,6 @@ def test_it_waits_for_the_writer(paused: Cloud) -> None:
     assert run(paused) == 0
     assert paused.now >= paused.writer_ready_at
     assert "  the database's writer writer is rebooting" in paused.said
-
-
-def test_a_start_that_is_throttled_is_asked_for_again(paused: Cloud) -> None:
-    paused.faults["StartDBCluster"] = [error("Throttling", "StartDBCluster")] * 2
-    assert run(paused) == 0
 
 
 def test_while_something_is_deployed_it_does_nothing(paused: Cloud) -> None:

@@ -156,7 +156,13 @@ def deployed(
     monkeypatch.setattr(run, "newest_position", lambda _lake: 0)
     monkeypatch.setattr(log_tables, "BUILD", tmp_path / "build")
     with contextlib.ExitStack() as reads:
-        monkeypatch.setattr(log_tables, "source_of", lambda *_, stored, **__: Silent(database, reads, stored))
+
+        def silent(*_: object, stored: StoredOffsets, **__: object) -> Mock:
+            """Stand in for MSK Connect's connector, which moto lacks: it neither stops nor reports why it failed."""
+            of_slot = {"slot": "cdc_crm", "offsets": stored.read, "failure": lambda: None, "newest_position": lambda: 0}
+            return Mock(**of_slot, follow_slot=lambda: reads.enter_context(reading(database, "cdc_crm")))
+
+        monkeypatch.setattr(log_tables, "source_of", silent)
         yield log
 
 
@@ -214,31 +220,6 @@ def test_a_restored_servers_log_is_brought_past_what_was_read_of_its_predecessor
     deployed.add(0, SHOP, {"lsn": BEYOND})
     with pytest.raises(PlatformError, match="GiB beyond the database's log: this is another server"):
         resnapshot_deployed(server.environment, server.pipeline, [], Wanted(), Console(), print)
-
-
-class Silent:
-    """Stands in for MSK Connect's connector, which moto lacks: it neither stops nor reports why it failed."""
-
-    slot = "cdc_crm"
-
-    def __init__(self, database: ConnectionParameters, reads: contextlib.ExitStack, stored: StoredOffsets) -> None:
-        self._database = database
-        self._reads = reads
-        self.offsets = stored.read
-
-    def newest_position(self) -> int:
-        return 0
-
-    def failure(self) -> str | None:
-        return None
-
-    def release(self) -> None:
-        """Do nothing."""
-
-    restart = settle = end_following = release
-
-    def follow_slot(self) -> None:
-        self._reads.enter_context(reading(self._database, self.slot))
 
 
 @pytest.mark.integration
