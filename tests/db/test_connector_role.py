@@ -1,6 +1,5 @@
 """The connector's role: its rights, and its preparation."""
 
-import contextlib
 import re
 import threading
 from collections.abc import Iterator
@@ -10,7 +9,6 @@ import psycopg2
 import pytest
 from psycopg2.errors import InsufficientPrivilege
 from psycopg2.extensions import connection as Connection
-from psycopg2.extras import LogicalReplicationConnection
 
 from db import loading
 from db.loading import LoadOptions, prepare
@@ -96,21 +94,6 @@ def test_its_rights_are_login_and_replication(shop: Shop, connector: Connection)
     ) == [True, True, False, False, False, False]
     assert shop.value("SELECT rolpassword LIKE 'SCRAM-SHA-256%' FROM pg_authid WHERE rolname = 'cdc_connector'") is True
     assert shop.value("SELECT count(*) FROM pg_auth_members WHERE member = 'cdc_connector'::regrole") == 0
-
-
-def test_it_streams_the_outbox(shop: Shop) -> None:
-    slot = f"stream_of_{shop.parameters['dbname']}"
-    settings: dict[str, Any] = {**shop.parameters, **login(shop), "connection_factory": LogicalReplicationConnection}
-    with contextlib.closing(psycopg2.connect(**settings)) as connection, connection.cursor() as cursor:
-        cursor.create_replication_slot(slot, output_plugin="pgoutput")
-        options = {"proto_version": "1", "publication_names": "cdc_publication"}
-        cursor.start_replication(slot, options=options, decode=False)
-        shop.commit("UPDATE orders SET freight = 1 WHERE order_id = 10248")
-        kinds = ""
-        while "C" not in kinds:
-            message = cursor.read_message()
-            kinds += chr(message.payload[0]) if message else ""
-    assert kinds == "BRUC"
 
 
 def test_of_two_preparations_at_once_one_loads_and_the_other_finds_it_done(database: ConnectionParameters) -> None:

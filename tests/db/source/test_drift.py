@@ -8,7 +8,6 @@ from typing import Any
 import psycopg2
 import pytest
 from psycopg2.errors import InsufficientPrivilege
-from psycopg2.extensions import connection as Connection
 from psycopg2.extensions import cursor as Cursor
 
 from db.connecting import LaterError, LoadError
@@ -22,7 +21,7 @@ from local.services.postgres import ConnectionParameters
 from local.services.source_database import SourceDatabase
 from tests.conftest import ask, execute
 from tests.db.conftest import forget
-from tests.db.source.test_preparing import PASSWORD, ROLE, connector
+from tests.db.source.test_preparing import PASSWORD, ROLE, connector, cursor_of
 from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.integration
@@ -63,7 +62,7 @@ def prepared(database: ConnectionParameters) -> ConnectionParameters:
 
 
 def found(database: ConnectionParameters) -> list[str]:
-    with contextlib.closing(psycopg2.connect(**database)) as connection, connection.cursor() as cursor:
+    with cursor_of(database) as cursor:
         return source_problems(cursor, WANTED, "shop")
 
 
@@ -101,15 +100,8 @@ TABLE = ("public", "Order Items")
 
 
 @pytest.fixture
-def connection(database: ConnectionParameters) -> Iterator[Connection]:
-    with contextlib.closing(psycopg2.connect(**database)) as opened:
-        opened.autocommit = True
-        yield opened
-
-
-@pytest.fixture
-def cursor(connection: Connection) -> Iterator[Cursor]:
-    with connection.cursor() as opened:
+def cursor(database: ConnectionParameters) -> Iterator[Cursor]:
+    with cursor_of(database) as opened:
         opened.execute('CREATE TABLE "Order Items" (id INTEGER, day DATE, PRIMARY KEY (id, day))')
         opened.execute("INSERT INTO \"Order Items\" VALUES (1, '1998-05-06')")
         yield opened

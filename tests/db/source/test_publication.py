@@ -160,12 +160,6 @@ PEEK = (
 )
 
 
-def test_nothing_is_wrong_with_a_prepared_database(shop: Shop, cursor: Cursor) -> None:
-    shop.run(CHANGE)
-    state = replication.read_state(cursor, SLOT)
-    assert (state.problems, state.slot_is_lost, state.publication_is_whole) == ([], False, True)
-
-
 def test_each_problem_is_a_line_until_it_is_mended(shop: Shop, cursor: Cursor) -> None:
     for breaking, said, mend in (
         (
