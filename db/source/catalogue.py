@@ -73,7 +73,6 @@ class Column:
     type: ColumnType
     modifier: int
     type_text: str
-    nullable: bool = True
     generated: bool = False
     toastable: bool = False
     readable: bool = True
