@@ -94,18 +94,6 @@ def pause(platform: Platform) -> int:
     return end
 
 
-@pytest.mark.long
-def test_one_kill_after_another_in_mid_stream_loses_nothing(platform: Platform) -> None:
-    with Writer(platform.source, transactions=600, rate=10, first_order=960_000) as writer:
-        for made, victim in ((60, "connect"), (200, "sink"), (340, "job")):
-            writer.wait_for(made)
-            kill(platform, victim)
-            assert writer.made < 600, "the writer must still be at work when things break"
-            platform.up()
-        writer.hurry()
-    assert_all_is_there(platform, ask(platform.source, "SELECT count(*) FROM datalake.cdc_events"))
-
-
 def test_what_a_faulty_sink_loses_is_noticed_and_repaired(platform: Platform) -> None:
     """Take a change's object out of the landing bucket before the job sees it, continue, and repair it at the end."""
     with suspended(platform, "job"):
