@@ -8,7 +8,6 @@ import psycopg2
 import pytest
 
 from capture import odd_values
-from db.connecting import LoadError
 from db.source import inspection
 from db.source.catalogue import TableName
 from local.services.postgres import ConnectionParameters
@@ -59,21 +58,6 @@ def test_more_tables_take_no_more_queries(database: ConnectionParameters) -> Non
     with contextlib.closing(psycopg2.connect(**database, cursor_factory=Counting)) as connection:
         assert len(inspection.inspect(connection).tables) == 300
     assert Counting.queries < 15
-
-
-def test_a_connection_that_breaks_is_one_line(database: ConnectionParameters) -> None:
-    connection = psycopg2.connect(**database)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
-    connection.rollback()
-    execute(
-        database,
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
-        " AND pid <> pg_backend_pid()",
-    )
-    with contextlib.closing(connection), pytest.raises(LoadError, match="cannot read the catalogue: ") as raised:
-        inspection.inspect(connection)
-    assert "\n" not in str(raised.value)
 
 
 HEADING = "Values that won't arrive as they are (docs/reference/types.md):"

@@ -119,17 +119,6 @@ def test_an_earlier_outbox_is_migrated_while_its_users_write_and_is_then_as_a_ne
         assert catalogue(shop) == catalogue(new)
 
 
-def test_mode_statement_becomes_transaction(postgres: Postgres, template: Template, shop: Shop) -> None:
-    make_earlier(shop.parameters, "statement")
-    assert len(shop.commit(*statements(0, 1, 19_998)[:2])) == 2
-    migrate(shop.parameters)
-    shop.events()
-    assert len(shop.commit(*statements(0, 1, 19_999)[:2])) == 1
-    shop.assert_consistent()
-    with shop_copy(postgres, template("generated")) as new:
-        assert catalogue(shop) == catalogue(new)
-
-
 def test_an_outbox_from_before_there_were_versions_is_refused(shop: Shop) -> None:
     shop.run("DROP TABLE outbox_versions")
     before = catalogue(shop)

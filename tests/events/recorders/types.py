@@ -13,6 +13,7 @@ from pathlib import Path
 import psycopg2
 import typer
 
+from contract.errors import one_line_errors
 from local.errors import PlatformError
 from local.look.topic import Topic
 from local.services.connect import Connect
@@ -36,12 +37,12 @@ START_S, TIMEOUT_S, QUIET_S = 120, 60, 3
 
 def main() -> None:
     """Write the events of both tables, a line per event, table by table."""
-    try:
-        with tempfile.TemporaryDirectory() as folder, _running(Path(folder)) as (postgres, kafka, connect):
-            lines = record(postgres.connection_parameters(), kafka, connect)
-    except PlatformError as error:
-        typer.echo(f"record_types: {error}", err=True)
-        raise SystemExit(1) from error
+    with (
+        one_line_errors("record_types"),
+        tempfile.TemporaryDirectory() as folder,
+        _running(Path(folder)) as (postgres, kafka, connect),
+    ):
+        lines = record(postgres.connection_parameters(), kafka, connect)
     TARGET.write_bytes(b"".join(line + b"\n" for line in lines))
     typer.echo(f"{TARGET.name}: {len(lines)} events")
 
