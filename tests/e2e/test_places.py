@@ -22,7 +22,6 @@ from local.comparison.run import compare_tables
 from local.dashboard.changes import Change
 from local.dashboard.watcher import Watcher
 from local.demo.changes import PLACE_CHANGES
-from local.errors import PlatformError
 from local.platform.platform import Platform
 from local.platform.services import GLUE_DATABASE
 from local.query import command as query_command
@@ -260,8 +259,3 @@ def test_a_truncate_stops_the_table_with_a_line_and_leaves_it(places: Platform) 
 
     wait(said)
     assert len(rows(places, "country", "country_id")) == kept
-
-
-def test_what_a_pipeline_by_query_has_not_is_said_in_a_line(places: Platform) -> None:
-    with pytest.raises(PlatformError, match="pipeline pagilaquery is queried, so it has no kafka"):
-        places.require("kafka")
