@@ -13,13 +13,14 @@ from psycopg2.extras import LogicalReplicationConnection
 from db.source import objects as source_objects
 from db.source import plan as source_plan
 from db.source import replication
-from db.source.objects import SourceObjects, WantedTable
+from db.source.objects import WantedTable
 from db.source.plan import prepare, source_problems
 from db.source.replication import drop_slot
 from local.services.postgres import ConnectionParameters
 from tests.conftest import ask, execute
 from tests.db.conftest import Shop, forget
 from tests.db.source.test_preparing import PASSWORD, ROLE, connector, cursor_of
+from tests.db.source.test_preparing import WANTED as SHOP
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
@@ -35,16 +36,11 @@ CREATE TABLE coded (id INT, mail TEXT PRIMARY KEY, note TEXT);
 CREATE TABLE amid (id INT PRIMARY KEY, mail TEXT, note TEXT);
 """
 KEYS = {"people": ("id",), "visits": ("at", "id"), "whole": ("id",), "coded": ("mail",), "amid": ("id",)}
-WANTED = SourceObjects(
-    publication="cdc_shop",
-    slot="cdc_shop",
-    schema="cdc_shop",
-    role=ROLE,
+LEFT_OUT = dict.fromkeys(KEYS, frozenset({"mail"})) | {"people": frozenset({"mail", "loud"})}
+WANTED = dataclasses.replace(
+    SHOP,
     tables=tuple(
-        WantedTable(
-            schema="public", name=name, key=key, leave_out=frozenset({"mail", "loud"} if name == "people" else {"mail"})
-        )
-        for name, key in KEYS.items()
+        WantedTable(schema="public", name=name, key=key, leave_out=LEFT_OUT[name]) for name, key in KEYS.items()
     ),
 )
 
