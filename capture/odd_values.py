@@ -249,24 +249,12 @@ def _counted(
     readable = {column.name for column in table.columns} - {*table.hidden}
     texts = [sql.SQL("{}::text").format(sql.Identifier("t", name)) for name in key if name in readable]
     example = sql.SQL("concat_ws(', ', {})").format(sql.SQL(", ").join(texts)) if texts else sql.SQL("NULL::text")
-    counts = []
-    for _, expression, odd in asked:
-        # In separate parts: a percent sign or a brace may be part of a name.
-        condition = sql.SQL("").join(_parts(odd.condition, expression))
-        counts.append(
-            sql.SQL("count(*) FILTER (WHERE {c}), min({k}) FILTER (WHERE {c})").format(c=condition, k=example)
-        )
+    count = sql.SQL("count(*) FILTER (WHERE {c}), min({k}) FILTER (WHERE {c})")
+    counts = [count.format(c=sql.SQL(odd.condition).format(c=expression), k=example) for _, expression, odd in asked]
     cursor.execute(sql.SQL("SELECT {} FROM {} AS t").format(sql.SQL(", ").join(counts), _name(table)))
     row = cursor.fetchone() or ()
     pairs = zip(row[::2], row[1::2], asked, strict=True)
     return [Found(column, odd, int(rows), one) for rows, one, (column, _, odd) in pairs if rows]
-
-
-def _parts(condition: str, value: sql.Composable) -> Iterator[sql.Composable]:
-    for number, text in enumerate(condition.split("{c}")):
-        if number:
-            yield value
-        yield sql.SQL(text)
 
 
 def _name(table: Table) -> sql.Identifier:
