@@ -200,7 +200,7 @@ def what_stops(connection: Connection, entry: CapturedTableSettings) -> str:
             long = (
                 (column.name, sql.Identifier("t", column.name), _LARGE)
                 for column in _captured(table, entry)
-                if _is_long(column)
+                if column.may_be_long
             )
             found += _found(cursor, table, entry, [*long, *(one for one in _asked(table, entry) if one[2].stops)])
     # A row is too large because of one column, or of all of them together.
@@ -230,17 +230,13 @@ def _asked(table: Table, entry: CapturedTableSettings) -> Iterator[tuple[str, sq
         for odd in odd_values(column.type, column.modifier, key_columns=in_key):
             if not (odd.of_log and entry.is_queried):
                 yield column.name, sql.Identifier("t", column.name), odd
-    if columns and not entry.is_queried and any(_is_long(column) for column in columns):
+    if columns and not entry.is_queried and any(column.may_be_long for column in columns):
         row = sql.SQL("ROW({})").format(sql.SQL(", ").join(sql.Identifier("t", column.name) for column in columns))
         yield _WHOLE_ROW, row, _LARGE
 
 
 def _captured(table: Table, entry: CapturedTableSettings) -> list[Column]:
     return [c for c in table.columns if c.name not in (*table.hidden, *entry.leave_out)]
-
-
-def _is_long(column: Column) -> bool:
-    return column.toastable and column.type.name != "numeric"
 
 
 def _counted(

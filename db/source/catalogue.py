@@ -88,6 +88,13 @@ class Column:
         return kind.schema == "pg_catalog" and kind.name in _TEXT_TYPES
 
     @property
+    def may_be_long(self) -> bool:
+        """Whether a value may be so long that it is stored out of line: about 2 kB."""
+        if self.type.name in ("varchar", "bpchar") and 0 <= self.modifier <= 500:
+            return False
+        return self.toastable and self.type.name != "numeric"
+
+    @property
     def hashable(self) -> bool:
         """Whether the connector hashes it: its task fails for values of other types."""
         return self.is_text or self.base_type[0].kind == "enum"
