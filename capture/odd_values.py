@@ -218,7 +218,7 @@ def _found(
 def _is_small(cursor: Cursor, table: Table) -> bool:
     if table.kind in ("view", "foreign table"):
         return False
-    size = value(cursor, _SIZE.format(table=sql.Literal(_name(table).as_string(cursor))))
+    size = value(cursor, _SIZE.format(table=sql.Literal(table.sql)))
     return int(size) <= SMALL_BYTES
 
 
@@ -247,14 +247,10 @@ def _counted(
     example = sql.SQL("concat_ws(', ', {})").format(sql.SQL(", ").join(texts)) if texts else sql.SQL("NULL::text")
     count = sql.SQL("count(*) FILTER (WHERE {c}), min({k}) FILTER (WHERE {c})")
     counts = [count.format(c=sql.SQL(odd.condition).format(c=expression), k=example) for _, expression, odd in asked]
-    cursor.execute(sql.SQL("SELECT {} FROM {} AS t").format(sql.SQL(", ").join(counts), _name(table)))
+    cursor.execute(sql.SQL("SELECT {} FROM {} AS t").format(sql.SQL(", ").join(counts), sql.SQL(table.sql)))
     row = cursor.fetchone() or ()
     pairs = zip(row[::2], row[1::2], asked, strict=True)
     return [Found(column, odd, int(rows), one) for rows, one, (column, _, odd) in pairs if rows]
-
-
-def _name(table: Table) -> sql.Identifier:
-    return sql.Identifier(table.name.schema, table.name.name)
 
 
 def _place(one: Found) -> str:
