@@ -120,6 +120,8 @@ _LARGE = OddValue(
     of_log=True,
     stops=True,
 )
+# A column, the expression for `{c}`, and the value to look for.
+Asked = tuple[str, sql.Composable, OddValue]
 # A partitioned table holds no rows itself.
 _SIZE = sql.SQL(
     "SELECT pg_table_size({table}::regclass) + coalesce((SELECT sum(pg_table_size(p.relid))"
@@ -207,9 +209,7 @@ def what_stops(connection: Connection, entry: CapturedTableSettings) -> str:
     return "; ".join(map(_place, [one for one in found if one.column != _WHOLE_ROW] or found))
 
 
-def _found(
-    cursor: Cursor, table: Table, entry: CapturedTableSettings, asked: Sequence[tuple[str, sql.Composable, OddValue]]
-) -> list[Found]:
+def _found(cursor: Cursor, table: Table, entry: CapturedTableSettings, asked: Sequence[Asked]) -> list[Found]:
     slices = (asked[start : start + _AT_ONCE] for start in range(0, len(asked), _AT_ONCE))
     key = [name for name in entry.key if name not in entry.hash]
     return [one for part in slices for one in _counted(cursor, table, part, key)]
@@ -222,8 +222,8 @@ def _is_small(cursor: Cursor, table: Table) -> bool:
     return int(size) <= SMALL_BYTES
 
 
-def _asked(table: Table, entry: CapturedTableSettings) -> Iterator[tuple[str, sql.Composable, OddValue]]:
-    """Yield each check of a table: its column, the expression for `{c}`, and the value to look for."""
+def _asked(table: Table, entry: CapturedTableSettings) -> Iterator[Asked]:
+    """Yield each check of a table."""
     columns = _captured(table, entry)
     for column in columns:
         in_key = len(entry.key) if column.name in entry.key else 0
@@ -239,9 +239,7 @@ def _captured(table: Table, entry: CapturedTableSettings) -> list[Column]:
     return [c for c in table.columns if c.name not in (*table.hidden, *entry.leave_out)]
 
 
-def _counted(
-    cursor: Cursor, table: Table, asked: Sequence[tuple[str, sql.Composable, OddValue]], key: Sequence[str]
-) -> list[Found]:
+def _counted(cursor: Cursor, table: Table, asked: Sequence[Asked], key: Sequence[str]) -> list[Found]:
     readable = {column.name for column in table.columns} - {*table.hidden}
     texts = [sql.SQL("{}::text").format(sql.Identifier("t", name)) for name in key if name in readable]
     example = sql.SQL("concat_ws(', ', {})").format(sql.SQL(", ").join(texts)) if texts else sql.SQL("NULL::text")
