@@ -10,7 +10,7 @@ import typer
 
 from capture import odd_values, pipeline_file, report
 from capture.entry import propose_all
-from capture.objects import UNSEEN, Checked, add_query_columns, check, source_objects
+from capture.objects import UNSEEN, add_query_columns, check, inspect_and_check, source_objects
 from capture.obstacles import Patterns
 from db import log_in
 from db.connecting import Connection, LoadError, explain
@@ -77,8 +77,8 @@ def _is_queried(how: str, known: Pipeline | None) -> bool:
     return known.is_queried
 
 
-def _checked_lines(checked: Checked) -> Iterator[str]:
-    yield from (f"  {line}" for line in (*checked.problems, *checked.remarks))
+def _checked_lines(checked: Plan) -> Iterator[str]:
+    yield from report.plan_lines(checked)
     yield UNSEEN
     if checked.problems:
         yield "The job can't query it as the file says: see above."
@@ -153,8 +153,7 @@ def _check_only(pipeline: Pipeline, dsn_text: str) -> None:
     """Check whether the job can query the database. Raises LoadError if it can't."""
     with _connected(dsn_text, NOTHING_CHANGED) as (connection, _):
         _check_database(connection.info.dbname, pipeline)
-        database = inspect(connection, sorted({table.schema_name for table in pipeline.tables if table.query is None}))
-        checked = check(connection, pipeline, add_query_columns(connection, database, pipeline))
+        checked = inspect_and_check(connection, pipeline)
     _say(_checked_lines(checked))
     if checked.problems:
         raise LoadError("the database doesn't meet the pipeline's requirements: see above")

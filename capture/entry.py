@@ -188,8 +188,7 @@ def _identity(table: Table, key: tuple[str, ...]) -> Iterator[str]:
 def _long_values(table: Table, columns: list[Column], key: tuple[str, ...]) -> Iterator[str]:
     """Yield columns that an update of the key may omit: the new key has no earlier row to take them from."""
     if key and table.identity != "full":
-        long = [column for column in columns if column.toastable and _is_long(column)]
-        yield from (column.name for column in long if column.name not in key)
+        yield from (column.name for column in columns if column.may_be_long and column.name not in key)
 
 
 def _length(column: Column) -> int:
@@ -197,13 +196,6 @@ def _length(column: Column) -> int:
     kind, modifier = column.base_type
     # The modifier of varchar(n) and char(n) is n + 4.
     return modifier - 4 if kind.name in ("varchar", "bpchar") and modifier > 0 else SHA256_DIGITS
-
-
-def _is_long(column: Column) -> bool:
-    """Tell whether a value may be so long that it is stored out of line: about 2 kB."""
-    if column.type.name in ("varchar", "bpchar"):
-        return column.modifier < 0 or column.modifier > 500
-    return column.type.name != "numeric"
 
 
 def types_of(columns: list[Column], *, of_log: bool = True) -> Iterator[tuple[str, str]]:

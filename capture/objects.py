@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import psycopg2
@@ -15,6 +15,7 @@ from db.connecting import Connection, Cursor, LoadError, connect, explain, value
 from db.source.catalogue import HAS_ROWS, Column, Database, Server, Table, TableName
 from db.source.inspection import inspect, type_texts, types_of
 from db.source.objects import SourceObjects, WantedTable
+from db.source.plan import Plan
 from db.source.reading import hidden_rows, rights_missing, sees_all_rows
 from settings.pipeline import CapturedTableSettings, Pipeline
 
@@ -96,16 +97,8 @@ SELECT EXISTS (
 _SEES_WRITERS = "SELECT pg_has_role('pg_read_all_stats', 'USAGE')"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Checked:
-    """Reasons why the job can't query as the file requires, and notes, a line each."""
-
-    problems: tuple[str, ...]
-    remarks: tuple[str, ...]
-
-
-def check(connection: Connection, pipeline: Pipeline, database: Database) -> Checked:
-    """Check whether the connection's role can query what the file names. Raises LoadError."""
+def check(connection: Connection, pipeline: Pipeline, database: Database) -> Plan:
+    """Check whether the connection's role can query what the file names: a plan without steps. Raises LoadError."""
     there = {table.name: table for table in database.tables}
     problems, remarks = [], []
     try:
@@ -118,15 +111,20 @@ def check(connection: Connection, pipeline: Pipeline, database: Database) -> Che
                 remarks += [f"{settings.name}: {line}" for line in _remarks(settings, table)]
     except psycopg2.Error as error:
         raise LoadError(f"cannot look whether it can be queried: {explain(error)}") from error
-    return Checked(problems=tuple(problems), remarks=tuple(remarks))
+    return Plan(steps=(), problems=tuple(problems), remarks=tuple(remarks))
+
+
+def inspect_and_check(connection: Connection, pipeline: Pipeline) -> Plan:
+    """Read the catalogue of the file's tables, and `check`. Raises LoadError."""
+    schemas = {table.schema_name for table in pipeline.tables if table.query is None}
+    database = inspect(connection, sorted(schemas))
+    return check(connection, pipeline, add_query_columns(connection, database, pipeline))
 
 
 def query_problems(parameters: Mapping[str, Any], pipeline: Pipeline) -> list[str]:
     """Return why the user of `parameters` can't query what the file names. Raises LoadError."""
-    schemas = {table.schema_name for table in pipeline.tables if table.query is None}
     with contextlib.closing(connect(parameters)) as connection:
-        database = inspect(connection, sorted(schemas))
-        return list(check(connection, pipeline, add_query_columns(connection, database, pipeline)).problems)
+        return list(inspect_and_check(connection, pipeline).problems)
 
 
 def _problems(

@@ -120,6 +120,8 @@ _LARGE = OddValue(
     of_log=True,
     stops=True,
 )
+# A column, the expression for `{c}`, and the value to look for.
+Asked = tuple[str, sql.Composable, OddValue]
 # A partitioned table holds no rows itself.
 _SIZE = sql.SQL(
     "SELECT pg_table_size({table}::regclass) + coalesce((SELECT sum(pg_table_size(p.relid))"
@@ -200,16 +202,14 @@ def what_stops(connection: Connection, entry: CapturedTableSettings) -> str:
             long = (
                 (column.name, sql.Identifier("t", column.name), _LARGE)
                 for column in _captured(table, entry)
-                if _is_long(column)
+                if column.may_be_long
             )
             found += _found(cursor, table, entry, [*long, *(one for one in _asked(table, entry) if one[2].stops)])
     # A row is too large because of one column, or of all of them together.
     return "; ".join(map(_place, [one for one in found if one.column != _WHOLE_ROW] or found))
 
 
-def _found(
-    cursor: Cursor, table: Table, entry: CapturedTableSettings, asked: Sequence[tuple[str, sql.Composable, OddValue]]
-) -> list[Found]:
+def _found(cursor: Cursor, table: Table, entry: CapturedTableSettings, asked: Sequence[Asked]) -> list[Found]:
     slices = (asked[start : start + _AT_ONCE] for start in range(0, len(asked), _AT_ONCE))
     key = [name for name in entry.key if name not in entry.hash]
     return [one for part in slices for one in _counted(cursor, table, part, key)]
@@ -218,19 +218,19 @@ def _found(
 def _is_small(cursor: Cursor, table: Table) -> bool:
     if table.kind in ("view", "foreign table"):
         return False
-    size = value(cursor, _SIZE.format(table=sql.Literal(_name(table).as_string(cursor))))
+    size = value(cursor, _SIZE.format(table=sql.Literal(table.sql)))
     return int(size) <= SMALL_BYTES
 
 
-def _asked(table: Table, entry: CapturedTableSettings) -> Iterator[tuple[str, sql.Composable, OddValue]]:
-    """Yield each check of a table: its column, the expression for `{c}`, and the value to look for."""
+def _asked(table: Table, entry: CapturedTableSettings) -> Iterator[Asked]:
+    """Yield each check of a table."""
     columns = _captured(table, entry)
     for column in columns:
         in_key = len(entry.key) if column.name in entry.key else 0
         for odd in odd_values(column.type, column.modifier, key_columns=in_key):
             if not (odd.of_log and entry.is_queried):
                 yield column.name, sql.Identifier("t", column.name), odd
-    if columns and not entry.is_queried and any(_is_long(column) for column in columns):
+    if columns and not entry.is_queried and any(column.may_be_long for column in columns):
         row = sql.SQL("ROW({})").format(sql.SQL(", ").join(sql.Identifier("t", column.name) for column in columns))
         yield _WHOLE_ROW, row, _LARGE
 
@@ -239,38 +239,16 @@ def _captured(table: Table, entry: CapturedTableSettings) -> list[Column]:
     return [c for c in table.columns if c.name not in (*table.hidden, *entry.leave_out)]
 
 
-def _is_long(column: Column) -> bool:
-    return column.toastable and column.type.name != "numeric"
-
-
-def _counted(
-    cursor: Cursor, table: Table, asked: Sequence[tuple[str, sql.Composable, OddValue]], key: Sequence[str]
-) -> list[Found]:
+def _counted(cursor: Cursor, table: Table, asked: Sequence[Asked], key: Sequence[str]) -> list[Found]:
     readable = {column.name for column in table.columns} - {*table.hidden}
     texts = [sql.SQL("{}::text").format(sql.Identifier("t", name)) for name in key if name in readable]
     example = sql.SQL("concat_ws(', ', {})").format(sql.SQL(", ").join(texts)) if texts else sql.SQL("NULL::text")
-    counts = []
-    for _, expression, odd in asked:
-        # In separate parts: a percent sign or a brace may be part of a name.
-        condition = sql.SQL("").join(_parts(odd.condition, expression))
-        counts.append(
-            sql.SQL("count(*) FILTER (WHERE {c}), min({k}) FILTER (WHERE {c})").format(c=condition, k=example)
-        )
-    cursor.execute(sql.SQL("SELECT {} FROM {} AS t").format(sql.SQL(", ").join(counts), _name(table)))
+    count = sql.SQL("count(*) FILTER (WHERE {c}), min({k}) FILTER (WHERE {c})")
+    counts = [count.format(c=sql.SQL(odd.condition).format(c=expression), k=example) for _, expression, odd in asked]
+    cursor.execute(sql.SQL("SELECT {} FROM {} AS t").format(sql.SQL(", ").join(counts), sql.SQL(table.sql)))
     row = cursor.fetchone() or ()
     pairs = zip(row[::2], row[1::2], asked, strict=True)
     return [Found(column, odd, int(rows), one) for rows, one, (column, _, odd) in pairs if rows]
-
-
-def _parts(condition: str, value: sql.Composable) -> Iterator[sql.Composable]:
-    for number, text in enumerate(condition.split("{c}")):
-        if number:
-            yield value
-        yield sql.SQL(text)
-
-
-def _name(table: Table) -> sql.Identifier:
-    return sql.Identifier(table.name.schema, table.name.name)
 
 
 def _place(one: Found) -> str:

@@ -67,8 +67,6 @@ class LoadOptions:
     replace: bool = False
 
     def __post_init__(self) -> None:
-        if self.scale < 1:
-            raise LoadError(f"--scale {self.scale}: must be 1 or more")
         if self.dump is not None and self.scale != 1:
             raise LoadError("--scale multiplies generated orders and doesn't go with --from")
         if self.empty and (self.dump is not None or self.scale != 1):

@@ -9,7 +9,6 @@ numbers 110 and 601, and address 104 can't be deleted before its customer, staff
 
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +27,10 @@ DUMP = Wanted(whose="Pagila", tables=columns_of(TABLES), others=True)
 NAMES = tuple(DUMP.tables)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Loaded:
-    """A load's result: `rows` of all tables, loaded now or already present."""
-
-    rows: int
-    new: bool
-
-
-def load(connection_parameters: Mapping[str, Any], dump: Path | None = None) -> Loaded:
+def load(connection_parameters: Mapping[str, Any], dump: Path | None = None) -> str:
     """Create and fill the tables in one transaction unless they exist: from a dump, or generated.
 
-    `dump` is the file with the rows, or its folder. Raises LoadError.
+    `dump` is the file with the rows, or its folder. Return how many rows were loaded now, or kept. Raises LoadError.
     """
     if dump is not None and dump.is_dir():
         dump /= DATA_FILE
@@ -51,7 +42,7 @@ def load(connection_parameters: Mapping[str, Any], dump: Path | None = None) -> 
             if dump is not None and there != wanted:
                 there = there or "rows that nobody has described"
                 raise LoadError(f"the database has {there}, so {wanted} can't be loaded")
-            return Loaded(rows=_count(cursor), new=False)
+            return f"{_count(cursor):,} rows kept"
         rows_of = read_rows(dump or FOLDER / "pagila.sql", DUMP, known_by="address")
         cursor.execute(TABLES)
         loading.record_data_set(cursor, wanted, schema=SCHEMA)
@@ -63,7 +54,7 @@ def load(connection_parameters: Mapping[str, Any], dump: Path | None = None) -> 
             cursor.execute(
                 f"CREATE TRIGGER last_updated BEFORE UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION last_updated()"
             )
-        return Loaded(rows=_count(cursor), new=True)
+        return f"{_count(cursor):,} rows loaded"
 
 
 def _count(cursor: Cursor) -> int:

@@ -48,8 +48,7 @@ def running_broker(folder: Path, *roles: str, settings: Mapping[str, str] | None
     broker = broker_in(folder, *roles, settings=settings)
     processes = Processes(folder, folder / "logs")
     try:
-        processes.start("kafka", broker.prepare())
-        processes.wait_until("kafka", broker.ready, timeout_s=START_S)
+        processes.run(broker, timeout_s=START_S)
         yield RunningBroker(broker, processes)
     finally:
         processes.stop("kafka", grace_s=STOP_S)

@@ -73,7 +73,6 @@ class Column:
     type: ColumnType
     modifier: int
     type_text: str
-    nullable: bool = True
     generated: bool = False
     toastable: bool = False
     readable: bool = True
@@ -87,6 +86,13 @@ class Column:
     def is_text(self) -> bool:
         kind, _ = self.base_type
         return kind.schema == "pg_catalog" and kind.name in _TEXT_TYPES
+
+    @property
+    def may_be_long(self) -> bool:
+        """Whether a value may be so long that it is stored out of line: about 2 kB."""
+        if self.type.name in ("varchar", "bpchar") and 0 <= self.modifier <= 500:
+            return False
+        return self.toastable and self.type.name != "numeric"
 
     @property
     def hashable(self) -> bool:

@@ -95,7 +95,7 @@ WHERE c.relkind = 'S' AND {_OURS_NOT_THE_SYSTEMS}
 COLUMNS = """
 SELECT
     a.attrelid::bigint AS relation, a.attname AS name, quote_ident(a.attname) AS sql, a.attnum::int AS position,
-    a.atttypid::bigint AS type, a.atttypmod AS modifier, NOT a.attnotnull AS nullable,
+    a.atttypid::bigint AS type, a.atttypmod AS modifier,
     a.attgenerated <> '' AS generated, a.attstorage <> 'p' AS toastable,
     t.whole OR coalesce(has_column_privilege(t.role, a.attrelid, a.attnum, 'SELECT'), FALSE) AS readable
 FROM (

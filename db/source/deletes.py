@@ -52,35 +52,24 @@ def deleted_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Iterable
 
 
 def _deleted_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Sequence[Key]) -> list[Key]:
-    if not keys:
-        return []
-    kinds = _types(cursor, table, key)
-    given = sql.SQL(", ").join(
-        sql.SQL("({}, {})").format(
-            sql.Literal(number),
-            sql.SQL(", ").join(
-                sql.SQL("{}::{}").format(sql.Literal(value), sql.SQL(kind))
-                for value, kind in zip(values, kinds, strict=True)
-            ),
-        )
-        for number, values in enumerate(keys)
-    )
     names = [sql.Identifier(f"k{number}") for number in range(len(key))]
+    given = [sql.SQL("{}::text[]").format(sql.Literal(list(values))) for values in zip(*keys, strict=True)]
     same = [
-        sql.SQL("t.{} = g.{}").format(sql.Identifier(column), name) for column, name in zip(key, names, strict=True)
+        sql.SQL("t.{} = g.{}::{}").format(sql.Identifier(column), name, sql.SQL(kind))
+        for column, name, kind in zip(key, names, _types(cursor, table, key), strict=True)
     ]
     cursor.execute(
         sql.SQL(
-            "SELECT number FROM (VALUES {given}) AS g(number, {names})"
-            " WHERE NOT EXISTS (SELECT FROM {table} t WHERE {same}) ORDER BY number"
+            "SELECT g.place FROM unnest({given}) WITH ORDINALITY AS g({names}, place)"
+            " WHERE NOT EXISTS (SELECT FROM {table} t WHERE {same}) ORDER BY 1"
         ).format(
+            given=sql.SQL(", ").join(given),
             names=sql.SQL(", ").join(names),
-            given=given,
             table=sql.Identifier(*table),
             same=sql.SQL(" AND ").join(same),
         )
     )
-    return [keys[number] for (number,) in cursor.fetchall()]
+    return [keys[place - 1] for (place,) in cursor.fetchall()]
 
 
 def _types(cursor: Cursor, table: Name, key: Sequence[str]) -> list[str]:

@@ -9,8 +9,6 @@ from db.source import catalogue_queries
 from db.source.catalogue import Table
 from db.source.inspection import read_tables
 
-OPERATIONS = ("insert", "update", "delete", "truncate")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedTable:
@@ -40,7 +38,6 @@ class SourceObjects:
     schema: str = ""
     tables: tuple[WantedTable, ...] = ()
     role: str = CONNECTOR_ROLE
-    operations: tuple[str, ...] = OPERATIONS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,6 +47,8 @@ def _smallest(key: tuple[str, ...], leaf: Leaf) -> tuple[str, tuple[str, ...] | 
 
 # The first version with column lists.
 COLUMN_LISTS = 150000
+OPERATIONS = ("insert", "update", "delete", "truncate")
+_OPTIONS = f"publish = '{', '.join(OPERATIONS)}', publish_via_partition_root = true"
 # A column list, each with its name as SQL takes it; None for all, later ones included.
 Columns = Mapping[str, str] | None
 OWN_TABLES = {
@@ -135,7 +137,7 @@ def publication_step(wanted: SourceObjects, state: SourceState) -> Step:
     name, owned = state.names[wanted.publication], [there for _, there in found]
     return Step(
         purpose="What the connector is sent: exactly these tables, a partitioned one under its own name",
-        statements=(f"CREATE PUBLICATION {name} FOR TABLE\n    {_entries(tables)}\nWITH ({_options(wanted)})",),
+        statements=(f"CREATE PUBLICATION {name} FOR TABLE\n    {_entries(tables)}\nWITH ({_OPTIONS})",),
         missing=_both(None if state.may_create else _may_create(state), owners_agree(owned, state, "publish")),
     )
 
@@ -154,8 +156,8 @@ def _changed_publication(
     if unread:
         statements.append(f"REVOKE SELECT ON\n    {lines(unread)}\nFROM {state.names[wanted.role]}")
     # First, because a partitioned table's column list needs publish_via_partition_root.
-    if not state.publication_via_root or {*state.publication_operations} != {*wanted.operations}:
-        statements.append(f"ALTER PUBLICATION {name} SET ({_options(wanted)})")
+    if not state.publication_via_root or {*state.publication_operations} != {*OPERATIONS}:
+        statements.append(f"ALTER PUBLICATION {name} SET ({_OPTIONS})")
     if adding:
         statements.append(f"ALTER PUBLICATION {name} ADD TABLE\n    {_entries(adding)}")
     theirs = f"alter the publication {name}, which belongs to {state.publication_owner}"
@@ -171,10 +173,6 @@ def _entries(tables: Mapping[str, Columns]) -> str:
     return lines(
         sql if columns is None else f"{sql} ({', '.join(columns.values())})" for sql, columns in tables.items()
     )
-
-
-def _options(wanted: SourceObjects) -> str:
-    return f"publish = '{', '.join(wanted.operations)}', publish_via_partition_root = true"
 
 
 def _both(*missing: str | None) -> str | None:

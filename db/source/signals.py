@@ -87,9 +87,10 @@ def check(cursor: Cursor, reading: Reading) -> None:
     statement = sql.SQL("EXPLAIN SELECT FROM {}").format(sql.Identifier(*reading.table))
     if reading.where is not None:
         # In brackets and followed by more, as in Debezium: a condition that comments out the rest is rejected.
-        statement = sql.SQL("{} WHERE ({}) AND TRUE").format(statement, sql.SQL(reading.where.replace("%", "%%")))
+        statement = sql.SQL("{} WHERE ({}) AND TRUE").format(statement, sql.SQL(reading.where))
     try:
-        cursor.execute(statement, ())
+        # Without values, or a percent sign would have a meaning.
+        cursor.execute(statement)
     except errors.UndefinedTable as error:
         raise LoadError(f"the source has no table {reading.shown}") from error
     except psycopg2.Error as error:

@@ -51,14 +51,13 @@ def _load_northwind(services: Services) -> str:
         migrated = ", outbox migrated" if migrate(parameters).changed else ""
         return f"{database.outbox_rows():,} orders kept{migrated}"
     wanted = LoadOptions(connector_password=services.passwords.connector, scale=options.scale or 1, dump=options.dump)
-    return f"{load(parameters, wanted, lambda *_step: None).events:,} orders loaded"
+    return f"{load(parameters, wanted).events:,} orders loaded"
 
 
 def _load_pagila(services: Services) -> str:
     if services.options.scale is not None:
         raise PlatformError("the example pagila takes no --scale: leave it out")
-    done = pagila.load(services.database.parameters(), services.options.dump)
-    return f"{done.rows:,} rows {'loaded' if done.new else 'kept'}"
+    return pagila.load(services.database.parameters(), services.options.dump)
 
 
 def _refuse_other_data(services: Services) -> None:

@@ -29,6 +29,7 @@ class _Part(BaseModel):
 class Row(_Part):
     """A row of the table: USD, when and where it was read, and whether it is only an estimate for the region."""
 
+    name: str
     usd: float
     read: datetime.date
     source: str
@@ -85,5 +86,5 @@ class Prices(_Part):
 def load_prices(path: Path = PRICES) -> Prices:
     values = tomllib.loads(path.read_text(encoding="utf-8"))
     for kind in ("families", "prices"):
-        values[kind] = {name: {"read": values["read"], **row} for name, row in values[kind].items()}
+        values[kind] = {name: {"name": name, "read": values["read"], **row} for name, row in values[kind].items()}
     return Prices.model_validate(values)

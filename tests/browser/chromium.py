@@ -12,17 +12,14 @@ import os
 import platform
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 from playwright.sync_api import Browser, sync_playwright
 
 from contract.errors import UserError
-from local.setup.jars import unpack
 from stacks.node import NODE
 from tests.waiting import PATIENCE_S
 
@@ -31,10 +28,10 @@ PACKAGE = ROOT / "node_modules" / "@sparticuz" / "chromium"
 CACHE = ROOT / ".cache" / "chromium"
 OWN = "CHROMIUM"
 ITS_MACHINE = ("linux", "x86_64")
+# The package unpacks into the folder for temporary files.
 INFLATE = """
-const [packed] = process.argv.slice(1), {createReadStream} = require("node:fs");
-const {pipeline} = require("node:stream/promises"), {createBrotliDecompress} = require("node:zlib");
-pipeline(createReadStream(packed), createBrotliDecompress(), process.stdout);
+import {inflate} from "@sparticuz/chromium";
+await Promise.all(process.argv.slice(1).map((packed) => inflate(`bin/${packed}`)));
 """
 INFLATE_S = 300
 # This name resolves to this machine, as in DNS rebinding; the browser resolves no other.
@@ -45,7 +42,7 @@ ARGUMENTS = (
     f"--host-resolver-rules=MAP {FOREIGN} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
     "--font-render-hinting=none",
 )
-ARCHIVES = ("al2023.tar.br", "fonts.tar.br")
+PACKED = ("chromium.br", "al2023.tar.br", "fonts.tar.br")
 FONTS = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig><dir>{folder}/fonts</dir><cachedir>{folder}/cache</cachedir></fontconfig>
@@ -107,22 +104,28 @@ def launched() -> Iterator[Browser]:
 
 
 def _unpack(folder: Path) -> None:
-    """Unpack the package; the folder appears only once complete, even if several processes unpack it."""
+    """Have the package unpack itself; the folder appears only once complete, even if several processes unpack it.
+
+    Raises ChromiumError.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{folder.name}-") as name:
         made = Path(name) / "made"
         made.mkdir()
-        with (made / "chromium").open("wb") as program:
-            _inflate("chromium.br", program)
-        (made / "chromium").chmod(0o755)
-        for packed in ARCHIVES:
-            with tempfile.TemporaryFile() as archive:
-                _inflate(packed, archive)
-                archive.seek(0)
-                with tarfile.open(fileobj=archive) as tar:
-                    unpack(tar, made)
+        done = _inflate(made)
+        if done.returncode:
+            raise ChromiumError(f"{PACKAGE} can't be unpacked: {done.stderr.strip().rpartition(chr(10))[2]}")
+        (made / "al2023" / "lib").rename(made / "lib")
         with contextlib.suppress(OSError):  # another process has already put it there
             made.rename(folder)
+
+
+def _inflate(folder: Path) -> "subprocess.CompletedProcess[str]":
+    argv = [str(NODE), "--input-type=module", "-e", INFLATE, *PACKED]
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    return subprocess.run(
+        argv, cwd=PACKAGE, env=environment, capture_output=True, text=True, check=False, timeout=INFLATE_S
+    )
 
 
 def _name_fonts(folder: Path) -> None:
@@ -130,14 +133,6 @@ def _name_fonts(folder: Path) -> None:
     named, file = FONTS.format(folder=folder.resolve()), folder / "fonts.conf"
     if not file.is_file() or file.read_text(encoding="utf-8") != named:
         file.write_text(named, encoding="utf-8")
-
-
-def _inflate(packed: str, target: IO[bytes]) -> None:
-    """Decompress into a file with Node.js: Python has no Brotli. Raises ChromiumError."""
-    argv = [str(NODE), "-e", INFLATE, str(PACKAGE / "bin" / packed)]
-    done = subprocess.run(argv, stdout=target, stderr=subprocess.PIPE, text=True, check=False, timeout=INFLATE_S)
-    if done.returncode:
-        raise ChromiumError(f"{packed} can't be unpacked: {done.stderr.strip().rpartition(chr(10))[2]}")
 
 
 def main() -> None:

@@ -1,33 +1,25 @@
 """The connector's role: its rights, and its preparation."""
 
-import contextlib
 import re
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg2
 import pytest
 from psycopg2.errors import InsufficientPrivilege
-from psycopg2.extensions import connection as Connection
-from psycopg2.extras import LogicalReplicationConnection
 
 from db import loading
 from db.loading import LoadOptions, prepare
 from db.sample import TABLES
 from local.services.postgres import ConnectionParameters, Postgres
+from tests.conftest import execute
 from tests.db.conftest import CONNECTOR_PASSWORD, Shop, Template, shop_copy
 
 pytestmark = pytest.mark.integration
 
 
 PUBLISHED = {"cdc_events", "cdc_heartbeat"}
-
-
-def login(shop: Shop) -> dict[str, Any]:
-    """Restore the role's password, which all databases of the server share, and return it."""
-    shop.run(f"ALTER ROLE cdc_connector PASSWORD '{CONNECTOR_PASSWORD}'")
-    return {"user": "cdc_connector", "password": CONNECTOR_PASSWORD}
 
 
 @pytest.fixture(scope="module")
@@ -38,19 +30,14 @@ def shop(postgres: Postgres, template: Template) -> Iterator[Shop]:
 
 
 @pytest.fixture
-def connector(shop: Shop) -> Iterator[Connection]:
-    connection = shop.connect(**login(shop))
-    connection.autocommit = True
-    yield connection
-    connection.close()
+def connector(shop: Shop) -> dict[str, Any]:
+    """The role's login; all databases of the server share its password."""
+    shop.run(f"ALTER ROLE cdc_connector PASSWORD '{CONNECTOR_PASSWORD}'")
+    login = {"user": "cdc_connector", "password": CONNECTOR_PASSWORD, "options": "-c search_path=datalake"}
+    return {**shop.parameters, **login}
 
 
-def execute(connection: Connection, statement: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement)
-
-
-def test_it_may_read_what_is_published_and_beat_the_heart(connector: Connection, shop: Shop) -> None:
+def test_it_may_read_what_is_published_and_beat_the_heart(connector: dict[str, Any], shop: Shop) -> None:
     for table in PUBLISHED:
         execute(connector, f"SELECT * FROM {table}")
     execute(connector, "UPDATE datalake.cdc_heartbeat SET beat_at = now() WHERE id = 1")
@@ -82,14 +69,13 @@ def test_it_may_read_what_is_published_and_beat_the_heart(connector: Connection,
         "ALTER PUBLICATION cdc_publication ADD TABLE orders",
     ],
 )
-def test_it_may_do_nothing_else(connector: Connection, statement: str) -> None:
+def test_it_may_do_nothing_else(connector: dict[str, Any], statement: str) -> None:
     with pytest.raises(psycopg2.Error) as caught:
         execute(connector, statement)
     assert isinstance(caught.value, InsufficientPrivilege) or re.search("must be (owner|superuser)", str(caught.value))
 
 
-def test_its_rights_are_login_and_replication(shop: Shop, connector: Connection) -> None:
-    assert connector.info.user == "cdc_connector"
+def test_its_rights_are_login_and_replication(shop: Shop) -> None:
     assert shop.value(
         "SELECT array[rolcanlogin, rolreplication, rolsuper, rolcreaterole, rolcreatedb, rolbypassrls]"
         " FROM pg_roles WHERE rolname = 'cdc_connector'"
@@ -98,34 +84,10 @@ def test_its_rights_are_login_and_replication(shop: Shop, connector: Connection)
     assert shop.value("SELECT count(*) FROM pg_auth_members WHERE member = 'cdc_connector'::regrole") == 0
 
 
-def test_it_streams_the_outbox(shop: Shop) -> None:
-    slot = f"stream_of_{shop.parameters['dbname']}"
-    settings: dict[str, Any] = {**shop.parameters, **login(shop), "connection_factory": LogicalReplicationConnection}
-    with contextlib.closing(psycopg2.connect(**settings)) as connection, connection.cursor() as cursor:
-        cursor.create_replication_slot(slot, output_plugin="pgoutput")
-        options = {"proto_version": "1", "publication_names": "cdc_publication"}
-        cursor.start_replication(slot, options=options, decode=False)
-        shop.commit("UPDATE orders SET freight = 1 WHERE order_id = 10248")
-        kinds = ""
-        while "C" not in kinds:
-            message = cursor.read_message()
-            kinds += chr(message.payload[0]) if message else ""
-    assert kinds == "BRUC"
-
-
 def test_of_two_preparations_at_once_one_loads_and_the_other_finds_it_done(database: ConnectionParameters) -> None:
-    reports: list[Any] = []
-    both = threading.Barrier(2)
-
-    def run() -> None:
-        both.wait()
-        reports.append(prepare(database, LoadOptions(connector_password="x", empty=True)))
-
-    threads = [threading.Thread(target=run) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    options = LoadOptions(connector_password="x", empty=True)
+    with ThreadPoolExecutor(2) as pool:
+        reports = list(pool.map(lambda _: prepare(database, options), range(2)))
     assert sorted(report is None for report in reports) == [False, True]
 
 

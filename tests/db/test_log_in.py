@@ -5,7 +5,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -24,12 +24,8 @@ from db import loading, log_in
 from db.connecting import LoadError, UnreachableError, connect
 from db.loading import LoadOptions, LoadReport
 from db.log_in import DEFAULTS, of_secret
-from local.errors import PlatformError
-from local.platform.record import PlatformOptions, RecordFile
 from local.services.postgres import Postgres
-from local.services.source_database import OutsideDatabase, SourceDatabase, find_password
 from local.setup.ports import HOST
-from tests import cases
 from tests.operate.pausing import cloud
 from tests.tls import Authority, encrypted
 
@@ -100,9 +96,10 @@ def test_a_services_host_decides_how_it_is_verified(tmp_path: Path, monkeypatch:
             log_in.of_dsn("service=other")
 
 
+MASTER_HOST = "dev-cdc-lake.cluster-abc.ap-southeast-2.rds.amazonaws.com"
 MASTER = {
     "engine": "postgres",
-    "host": "dev-cdc-lake.cluster-abc.ap-southeast-2.rds.amazonaws.com",
+    "host": MASTER_HOST,
     "port": 5432,
     "username": "postgres",
     "password": "Master-Password",
@@ -255,38 +252,9 @@ def test_empty_tables_and_rows_contradict_one_another(loads: list[Any], options:
     assert "--empty loads no rows" in shown
 
 
-ENDPOINT = "dev-cdc-lake.cluster-abc.ap-southeast-2.rds.amazonaws.com"
-Parameters = dict[str, Any]
-REFUSALS = (LoadError, PlatformError, psycopg2.OperationalError)
-
-
 @pytest.fixture(scope="module")
 def authority() -> Authority:
     return Authority("The test's RDS")
-
-
-@pytest.fixture(scope="module")
-def server(postgres: Postgres, authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parameters]:
-    """Reach the server by its name, through a tunnel."""
-    with encrypted(postgres.port, authority.server(ENDPOINT, tmp_path_factory.mktemp("tls"))) as port:
-        yield {**postgres.connection_parameters(), "host": ENDPOINT, "hostaddr": HOST, "port": port}
-
-
-@pytest.fixture
-def trusted(authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test's CA in place of RDS's."""
-    path = tmp_path / "root.pem"
-    path.write_text(authority.root)
-    monkeypatch.setattr(rds_ca, "BUNDLE", path)
-
-
-@pytest.mark.integration
-@pytest.mark.usefixtures("trusted")
-def test_a_server_of_rds_is_always_fully_verified(server: Parameters, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PGSSLMODE", "disable")
-    with contextlib.closing(connect(server)) as connection:
-        assert connection.info.ssl_in_use
-        assert connection.info.dsn_parameters["sslmode"] == "verify-full"
 
 
 @pytest.mark.integration
@@ -301,47 +269,11 @@ def test_a_server_that_is_gone_is_noticed_within_a_minute_or_as_the_user_says(po
 
 
 @pytest.mark.integration
-def test_another_authority_is_refused_in_one_line(server: Parameters) -> None:
-    with pytest.raises(LoadError, match=r"certificate verify failed \(.*in contract/rds-ca\.pem") as error:
-        connect(server)
-    assert "\n" not in str(error.value)
-
-
-def by_dsn(text: str, _kept: Path) -> None:
-    log_in.connected(log_in.of_dsn(text))[0].close()
-
-
-def by_up(text: str, kept: Path) -> None:
-    find_password(OutsideDatabase.of(text, database="postgres"), "postgres", kept)
-
-
-def by_later_looks(text: str, kept: Path) -> None:
-    """As status, reconcile, re-snapshot and page do: they take the login from the record of `up`."""
-    record = RecordFile(kept.parent)
-    record.write(PlatformOptions(outside=OutsideDatabase.of(text, database="postgres")), {}, frozenset())
-    recorded = record.read().outside
-    assert recorded is not None
-    login = {**recorded.parameters("postgres"), "password": os.environ["PGPASSWORD"]}
-    SourceDatabase(login).wal_position()
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize(
-    ("log_in", "mode"),
-    [
-        (log_in, mode) if log_in is by_dsn or not mode else cases.long(log_in, mode)
-        for log_in in (by_dsn, by_up, by_later_looks)
-        for mode in ("", " sslmode=require", " sslmode=verify-full")
-    ],
-)
-def test_each_command_takes_the_right_server_and_no_other(
-    log_in: Callable[[str, Path], None],
-    mode: str,
-    postgres: Postgres,
-    authority: Authority,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("mode", ["", " sslmode=require", " sslmode=verify-full"])
+def test_a_dsn_reaches_the_right_server_and_no_other(
+    mode: str, postgres: Postgres, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Each command verifies it alike (tests/local/platform/test_outside.py)."""
     (tmp_path / "root.pem").write_text(authority.root)
     monkeypatch.setattr(rds_ca, "BUNDLE", tmp_path / "root.pem")
     monkeypatch.setattr(rds_ca, "is_rds", lambda host: host == "localhost")
@@ -349,23 +281,32 @@ def test_each_command_takes_the_right_server_and_no_other(
     monkeypatch.setenv("PGPASSWORD", parameters["password"])
     certificates = {
         "": authority.server("localhost", tmp_path),
-        "certificate verify failed": Authority("Another").server("localhost", tmp_path),
+        r"certificate verify failed \(.*in contract/rds-ca\.pem": Authority("Another").server("localhost", tmp_path),
         "does not match host name": authority.server("other", tmp_path),
     }
     for reason, certificate in certificates.items():
-        refused = contextlib.nullcontext() if not reason else pytest.raises(REFUSALS, match=reason)
+        refused = contextlib.nullcontext() if not reason else pytest.raises(LoadError, match=reason)
         with encrypted(postgres.port, certificate) as port, refused as found:
-            log_in(f"host=localhost port={port} user=postgres dbname=postgres{mode}", tmp_path / "kept")
-        # Waiting doesn't help: no one is asked to.
-        assert found is None or not isinstance(found.value, UnreachableError)
-    with pytest.raises(REFUSALS, match="server does not support SSL"):
-        log_in(f"host=localhost port={postgres.port} user=postgres dbname=postgres{mode}", tmp_path / "kept")
+            dsn = f"host=localhost port={port} user=postgres dbname=postgres{mode}"
+            log_in.connected(log_in.of_dsn(dsn))[0].close()
+        if found is not None:
+            # Waiting doesn't help: no one is asked to.
+            assert not isinstance(found.value, UnreachableError)
+            assert "\n" not in str(found.value)
+    with pytest.raises(LoadError, match="server does not support SSL"):
+        log_in.connected(log_in.of_dsn(f"host=localhost port={postgres.port} user=postgres dbname=postgres{mode}"))
 
 
 @pytest.mark.integration
-def test_the_users_own_authority_counts(
-    server: Parameters, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_server_of_rds_is_always_fully_verified_and_the_users_own_authority_counts(
+    postgres: Postgres, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "own.pem").write_text(authority.root)
     monkeypatch.setenv("PGSSLROOTCERT", str(tmp_path / "own.pem"))
-    connect(server).close()
+    monkeypatch.setenv("PGSSLMODE", "disable")
+    with encrypted(postgres.port, authority.server(MASTER_HOST, tmp_path)) as port:
+        # By its name, through a tunnel.
+        parameters = {**postgres.connection_parameters(), "host": MASTER_HOST, "hostaddr": HOST, "port": port}
+        with contextlib.closing(connect(parameters)) as connection:
+            assert connection.info.ssl_in_use
+            assert connection.info.dsn_parameters["sslmode"] == "verify-full"

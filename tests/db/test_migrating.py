@@ -1,6 +1,5 @@
 """An outbox is migrated in place while users write; a failure changes nothing."""
 
-import contextlib
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,9 +13,8 @@ from db.connecting import LaterError, LoadError, NewerError
 from db.migrating import migrate
 from local.services.postgres import Postgres
 from tests import cases
-from tests.conftest import fresh_database
 from tests.db.conftest import Shop, Template, shop_copy, writers_at_work
-from tests.db.earlier import MODES, Mode, make_earlier
+from tests.db.earlier import Mode, make_earlier
 from tests.db.test_outbox_guards import MANY_LINES
 from tests.waiting import PATIENCE_S, wait_until
 
@@ -46,22 +44,11 @@ DIFFERENT = (
 )
 
 
-@pytest.fixture(scope="module")
-def versions(postgres: Postgres, template: Template) -> Iterator[dict[Mode, str]]:
-    """Names of databases as an earlier version left them, by mode."""
-    with contextlib.ExitStack() as databases:
-        names: dict[Mode, str] = {}
-        for mode in MODES:
-            parameters = databases.enter_context(fresh_database(postgres, template=template("generated")))
-            make_earlier(parameters, mode)
-            names[mode] = parameters["dbname"]
-        yield names
-
-
 @pytest.fixture
-def earlier(postgres: Postgres, versions: dict[Mode, str]) -> Iterator[Shop]:
-    with shop_copy(postgres, versions["transaction"]) as copy:
-        yield copy
+def earlier(shop: Shop) -> Shop:
+    """A database as an earlier version left it."""
+    make_earlier(shop.parameters)
+    return shop
 
 
 @pytest.fixture
@@ -109,38 +96,27 @@ def statements(number: int, turn: int, order_id: int | None = None) -> list[str]
 
 @pytest.mark.parametrize("mode", ["transaction", cases.long("statement")])
 def test_an_earlier_outbox_is_migrated_while_its_users_write_and_is_then_as_a_new_one(
-    postgres: Postgres, template: Template, versions: dict[Mode, str], mode: Mode
+    postgres: Postgres, template: Template, shop: Shop, mode: Mode
 ) -> None:
-    with shop_copy(postgres, versions[mode]) as shop:
-        # What an earlier version could leave stale, and only the new version would correct.
-        shop.run("SET session_replication_role = replica")
-        shop.run("UPDATE customers SET phone = 'stale' WHERE customer_id = 'VINET'")
-        shop.run("DELETE FROM cdc_events WHERE order_id = 10250")
-        shop.run("SET session_replication_role = origin")
-        with writers_at_work(shop, statements) as writers:
-            # Three writers without a pause leave a migration few moments on a busy machine.
-            done = migrate(shop.parameters, max_wait_s=PATIENCE_S)
-        assert writers.failures == []
-        assert done.changed
-        assert done.steps == ("0004_one_mode", "0005_inline_rows")
-        assert done.orders >= 829
-        shop.assert_consistent()
-        assert shop.value("SELECT count(*) FROM outbox_refresh") == 0
-        # The slot existed before, and keeps reading: what it sees includes the row that came back.
-        assert 10250 in {event.order_id for event in shop.events()}
-        with shop_copy(postgres, template("generated")) as new:
-            assert catalogue(shop) == catalogue(new)
-
-
-def test_mode_statement_becomes_transaction(postgres: Postgres, template: Template, versions: dict[Mode, str]) -> None:
-    with shop_copy(postgres, versions["statement"]) as shop:
-        assert len(shop.commit(*statements(0, 1, 19_998)[:2])) == 2
-        migrate(shop.parameters)
-        shop.events()
-        assert len(shop.commit(*statements(0, 1, 19_999)[:2])) == 1
-        shop.assert_consistent()
-        with shop_copy(postgres, template("generated")) as new:
-            assert catalogue(shop) == catalogue(new)
+    make_earlier(shop.parameters, mode)
+    # What an earlier version could leave stale, and only the new version would correct.
+    shop.run("SET session_replication_role = replica")
+    shop.run("UPDATE customers SET phone = 'stale' WHERE customer_id = 'VINET'")
+    shop.run("DELETE FROM cdc_events WHERE order_id = 10250")
+    shop.run("SET session_replication_role = origin")
+    with writers_at_work(shop, statements) as writers:
+        # Three writers without a pause leave a migration few moments on a busy machine.
+        done = migrate(shop.parameters, max_wait_s=PATIENCE_S)
+    assert writers.failures == []
+    assert done.changed
+    assert done.steps == ("0004_one_mode", "0005_inline_rows")
+    assert done.orders >= 829
+    shop.assert_consistent()
+    assert shop.value("SELECT count(*) FROM outbox_refresh") == 0
+    # The slot existed before, and keeps reading: what it sees includes the row that came back.
+    assert 10250 in {event.order_id for event in shop.events()}
+    with shop_copy(postgres, template("generated")) as new:
+        assert catalogue(shop) == catalogue(new)
 
 
 def test_an_outbox_from_before_there_were_versions_is_refused(shop: Shop) -> None:

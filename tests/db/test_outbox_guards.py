@@ -56,13 +56,6 @@ def test_a_queued_order_that_is_too_large_holds_up_no_other_and_is_shown_until_i
     assert shop.value("SELECT entries FROM outbox_lag") == 0
 
 
-def test_pictures_are_in_no_event(shop: Shop) -> None:
-    picture = "decode(repeat('ff', 22000), 'hex')"
-    shop.commit(f"UPDATE categories SET picture = {picture}", f"UPDATE employees SET photo = {picture}")
-    shop.drain()
-    assert shop.value("SELECT max(length(e::text)) FROM cdc_events e") < 40_000
-
-
 @pytest.mark.parametrize("isolation", ["REPEATABLE READ", "SERIALIZABLE"])
 def test_the_outbox_isnt_written_again_from_an_old_snapshot(shop: Shop, isolation: str) -> None:
     with pytest.raises(psycopg2.errors.InvalidTransactionState, match="can't be written at this isolation level"):

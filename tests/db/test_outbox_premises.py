@@ -1,6 +1,5 @@
 """Writes that an outbox could overlook, and the commands of docs/your-database/outbox.md."""
 
-import io
 import re
 from pathlib import Path
 from typing import Any
@@ -102,14 +101,6 @@ def test_stock_can_be_sold_while_somebody_edits_a_product(shop: Shop) -> None:
         assert (
             shop.commit("SET lock_timeout = '5s'", "UPDATE products SET units_in_stock = 1, units_on_order = 2") == []
         )
-
-
-def test_copied_rows_are_seen(shop: Shop) -> None:
-    connection = shop.connect()
-    with connection, connection.cursor() as cursor:
-        cursor.copy_expert("COPY orders (order_id, customer_id) FROM STDIN", io.StringIO("1\tVINET\n2\t\\N\n"))
-        cursor.copy_expert("COPY order_details FROM STDIN", io.StringIO("1\t11\t1\t1\t0\n"))
-    assert {event.order_id for event in shop.events()} == {1, 2}
 
 
 def test_what_another_trigger_writes_is_seen(shop: Shop) -> None:

@@ -10,6 +10,8 @@ from functools import partial
 from itertools import combinations
 from pathlib import Path
 
+from confluent_kafka import Producer
+
 from local.errors import PlatformError
 from local.look.json_lines import prefix
 from local.platform.platform import Platform
@@ -18,7 +20,7 @@ from local.platform.startup import SUPERVISOR
 from local.services.kafka import ADMIN
 from local.services.kafka_rights import SINK
 from tests.conftest import execute
-from tests.e2e.faults import delete_objects, drop_slot, kill, outrun_slot, outwrite_start, produce, restored, suspended
+from tests.e2e.faults import delete_objects, drop_slot, kill, outrun_slot, outwrite_start, restored, suspended
 from tests.waiting import wait_until
 
 # A larger disk isn't filled.
@@ -134,7 +136,9 @@ def _restore(platform: Platform) -> None:
 
 
 def _produce(platform: Platform, value: bytes) -> None:
-    produce(platform.services.kafka.client(ADMIN), platform.topic.name, value, b'{"replayed": true}')
+    producer = Producer(dict(platform.services.kafka.client(ADMIN)))
+    producer.produce(platform.topic.name, value, b'{"replayed": true}')
+    assert producer.flush(30) == 0
 
 
 def _quarantine(platform: Platform) -> End:

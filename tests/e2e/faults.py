@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import psutil
-from confluent_kafka import Producer
 
 from db.source import replication
 from local.look.json_lines import keys
@@ -87,12 +86,6 @@ def outrun_slot(source: Mapping[str, Any]) -> None:
 def outwrite_start(source: Mapping[str, Any]) -> None:
     """Write more log than the next start does: otherwise nothing shows that a restored server's log is another."""
     execute(source, "SELECT pg_logical_emit_message(false, 'x', repeat('y', 10000000))")
-
-
-def produce(client: Mapping[str, Any], topic: str, value: bytes, key: bytes | None = None) -> None:
-    producer = Producer(dict(client))
-    producer.produce(topic, value, key)
-    assert producer.flush(30) == 0
 
 
 def delete_objects(platform: Platform, bucket: str, prefix: str) -> None:

@@ -119,7 +119,9 @@ def test_a_table_comes_and_another_one_goes_under_load(
     make.take_out("public.store")
     leave_out(make, "public.review", "stars")
     assert "public.rental: the publication lacks noted" in make.status(status=1)
-    apply_truncates(make, but_ignore="public.film_category")
+    make.replace('truncate = "stop"', 'truncate = "apply"')
+    ignored = 'source = "public.film_category"\n'
+    make.replace(ignored, f'{ignored}truncate = "ignore"\n')
     assert "public.review" in make.prepare()
     note = make.up()
     assert "added and read: public.review" in note
@@ -163,12 +165,6 @@ def unsent(database: ConnectionParameters) -> dict[str, str]:
         f" WHERE p.pubname = 'cdc_{NAME}'"
     )
     return dict(ask(database, left_out))
-
-
-def apply_truncates(make: Commands, *, but_ignore: str) -> None:
-    make.replace('truncate = "stop"', 'truncate = "apply"')
-    entry = f'source = "{but_ignore}"\n'
-    make.replace(entry, f'{entry}truncate = "ignore"\n')
 
 
 def shown(command: str) -> set[str]:

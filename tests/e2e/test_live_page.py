@@ -16,9 +16,8 @@ from contract.states import Word
 from local.dashboard import page as drawn
 from local.dashboard.watcher import Watcher
 from local.platform.platform import Platform
-from tests import cases
 from tests.browser.serving import Served, serving_platform
-from tests.browser.viewer import PATIENCE_MS, SCREENS, Screen, Viewer, viewing
+from tests.browser.viewer import PATIENCE_MS, Viewer, viewing
 from tests.conftest import execute
 from tests.e2e.commands import crowd
 from tests.e2e.faults import kill, suspended
@@ -45,7 +44,7 @@ def served(platform: Platform) -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def viewer(browser: Browser, served: Served) -> Iterator[Viewer]:
     """A viewer of a page that shows all data in the lake; at the end the browser has no complaints."""
-    with viewing(browser, served.url, SCREENS[0]) as viewer:
+    with viewing(browser, served.url) as viewer:
         up_to_date(viewer.page)
         yield viewer
         viewer.check()
@@ -130,16 +129,6 @@ def test_a_service_that_dies_and_comes_back_is_told(platform: Platform, viewer: 
     expect(log).to_be_hidden()
     expect(sink).to_contain_text("running")
     expect(rows(page, drawn.ERRORS).filter(has_text="sink is dead").first).not_to_contain_text("lasts")
-
-
-@pytest.mark.parametrize("screen", [SCREENS[0], *map(cases.long, SCREENS[1:])], ids=str)
-def test_all_of_it_can_be_read_and_used(browser: Browser, served: Served, screen: Screen) -> None:
-    with viewing(browser, served.url, screen) as viewer:
-        up_to_date(viewer.page)
-        expect(viewer.page.locator("canvas")).to_have_count(2)
-        assert viewer.cut() == []
-        assert viewer.violations() == []
-        viewer.check()
 
 
 @pytest.mark.long

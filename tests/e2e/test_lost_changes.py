@@ -206,26 +206,6 @@ def test_a_publication_that_was_dropped_and_made_again(platform: Platform) -> No
     mend(platform)
 
 
-def restore_a_copy(platform: Platform, *, first_order: int, shipped: int, deleted: int) -> None:
-    """Restore the database as it was before changes that the lake has."""
-    with restored(platform, "postgres"):
-        with Writer(platform.source, transactions=40, rate=40, first_order=first_order):
-            pass
-        ship(platform, shipped)
-        delete_order(platform, deleted)
-        assert_equal(platform)
-    platform.revive("postgres")
-
-
-@pytest.mark.long
-def test_a_restored_database_whose_log_is_behind_the_lake(platform: Platform) -> None:
-    restore_a_copy(platform, first_order=850_000, shipped=10_259, deleted=10_260)
-    wait_until_told(platform, "the log of devdb is behind what was read from it")
-    said = mend(platform)
-    assert any("a restored server; advancing it" in line for line in said)
-    assert 850_000 not in platform.lake.rows(["order_id"])["order_id"].to_pylist()
-
-
 def connector_failure(platform: Platform) -> str:
     api = platform.services.connect.api
     return str(wait_until(lambda: api.failure(platform.pipeline.connectors.source.name)))
@@ -275,7 +255,13 @@ def test_a_second_life_of_the_source(platform: Platform) -> None:
 @pytest.mark.long
 def test_a_restored_database_with_offsets_of_its_own(platform: Platform) -> None:
     """As AWS restores one: no slot, another topic of offsets, an older log; docs/aws/restore.md."""
-    restore_a_copy(platform, first_order=870_000, shipped=10_264, deleted=10_265)
+    with restored(platform, "postgres"):
+        with Writer(platform.source, transactions=40, rate=40, first_order=870_000):
+            pass
+        ship(platform, 10_264)
+        delete_order(platform, 10_265)
+        assert_equal(platform)
+    platform.revive("postgres")
     drop_slot(platform)
     assert connector_failure(platform).startswith("the replication slot is gone or was made again")
     execute(platform, "UPDATE datalake.orders SET ship_name = 'after the restore' WHERE order_id = 10266")

@@ -1,9 +1,9 @@
-"""Changes of ordinary tables are lost in each known way, and one command makes lake and source equal again.
+"""Changes of ordinary tables are lost while the platform is down, and one command makes lake and source equal again.
 
-The walks share a platform: each takes it down, loses something, changes rows, and starts it as a user does.
+Losses of a running platform are faults of the deck (fault_deck.py). The walks share a platform: each takes it down,
+loses something, changes rows, and starts it as a user does.
 """
 
-import contextlib
 import shutil
 from collections.abc import Callable, Iterator
 
@@ -17,7 +17,7 @@ from local.platform.record import PlatformOptions
 from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
 from tests.conftest import execute
-from tests.e2e.faults import outrun_slot, outwrite_start, restored, wait_until_well
+from tests.e2e.faults import wait_until_well
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900), pytest.mark.long]
 
@@ -45,59 +45,21 @@ def change(films: Platform, number: int) -> None:
     )
 
 
-@contextlib.contextmanager
-def alone(films: Platform, service: str) -> Iterator[None]:
-    """Run one service of a stopped platform."""
-    films.revive(service)
-    yield
-    films.processes.stop(service, grace_s=60)
-
-
-def drop_slot(films: Platform, number: int) -> None:
+def make_slot_by_hand(films: Platform, number: int) -> None:
     films.down()
-    with alone(films, "postgres"):
+    films.revive("postgres")
+    try:
         execute(films.source, f"SELECT pg_drop_replication_slot('{SLOT}')")
         change(films, number)
-
-
-def make_slot_by_hand(films: Platform, number: int) -> None:
-    drop_slot(films, number)
-    with alone(films, "postgres"):
         execute(films.source, f"SELECT pg_create_logical_replication_slot('{SLOT}', 'pgoutput')")
-
-
-def write_more_than_the_slot_may_keep(films: Platform, number: int) -> None:
-    films.down()
-    with alone(films, "postgres"):
-        change(films, number)
-        outrun_slot(films.source)
-
-
-def restore(films: Platform, number: int) -> None:
-    with restored(films):
-        outwrite_start(films.source)
-        for former in range(number + 1, number + 5):
-            change(films, former)
-        assert_equal(films)
-    with alone(films, "postgres"):
-        change(films, number)
-
-
-def stop_before_it_is_landed(films: Platform, number: int) -> None:
-    films.processes.stop("sink", grace_s=60)
-    change(films, number)
-    films.down()
-
-
-def delete_a_topic(films: Platform, number: int) -> None:
-    stop_before_it_is_landed(films, number)
-    [table] = films.services.chosen(["customer"])
-    with alone(films, "kafka"):
-        films.services.kafka.delete_topic(table.topic.name)
+    finally:
+        films.processes.stop("postgres", grace_s=60)
 
 
 def remove_kafkas_data(films: Platform, number: int) -> None:
-    stop_before_it_is_landed(films, number)
+    films.processes.stop("sink", grace_s=60)
+    change(films, number)
+    films.down()
     shutil.rmtree(films.state_dir / "kafka")
 
 
@@ -107,11 +69,7 @@ def assert_equal(films: Platform) -> None:
 
 
 WAYS: dict[str, tuple[Callable[[Platform, int], None], str]] = {
-    "slot dropped": (drop_slot, f"the replication slot {SLOT} of pagila is gone"),
     "slot made by hand": (make_slot_by_hand, "the replication slot is gone or was made again"),
-    "slot beyond its limit": (write_more_than_the_slot_may_keep, "than max_slot_wal_keep_size .* allows"),
-    "database restored": (restore, "the log of pagila is behind what was read from it"),
-    "topic deleted": (delete_a_topic, "the topic pagila.public.customer was deleted and made again"),
     # With the connector's configuration and offsets.
     "Kafka's data removed": (remove_kafkas_data, "the topic pagila.public.address was deleted and made again"),
 }

@@ -25,15 +25,10 @@ def test_buildkit_has_nothing_against_the_dockerfile() -> None:
     ("line", "found"),
     [
         ("CPY libs /opt", "unknown instruction: CPY"),
-        ("ARG BASE\nFROM ${BASE}", "InvalidDefaultArgInFrom: "),
-        ("WORKDIR opt", "WorkdirRelativePath: "),
-        ("CMD java Main", "JSONArgsRecommended: "),
         ("ENV DATABASE_PASSWORD=a", "SecretsUsedInArgOrEnv: "),
-        ("COPY libs", "COPY requires at least two arguments"),
     ],
 )
 def test_a_planted_fault_is_found(line: str, found: str, tmp_path: Path) -> None:
     path = tmp_path / "Dockerfile"
-    text = DOCKERFILE.read_text()
-    path.write_text(f"{line}\n{text}" if line.startswith("ARG") else f"{text}{line}\n")
+    path.write_text(f"{DOCKERFILE.read_text()}{line}\n")
     assert any(found in each for each in lint(path)), lint(path)

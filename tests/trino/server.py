@@ -193,9 +193,7 @@ def running(folder: Path, *services: Trino | S3 | Aws) -> Iterator[None]:
     processes = Processes(folder, folder / "logs")
     try:
         for service in services:
-            processes.start(service.name, service.prepare())
-        for service in services:
-            processes.wait_until(service.name, service.ready, timeout_s=START_S)
+            processes.run(service, timeout_s=START_S)
         yield
     finally:
         for service in services:

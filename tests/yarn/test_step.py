@@ -1,31 +1,112 @@
-"""The step's own command on a YARN of two nodes: losses, ends, and the same rows at the end."""
+"""The step's own command on a YARN of two nodes: losses, ends, and the same rows at the end.
 
+YARN and S3 are on loopback: of the stacks' command only the paths are replaced.
+"""
+
+import os
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import cast
 
+import psutil
 import pytest
 
-from contract.lake import LANDING_PREFIX
+from contract.lake import LANDING_PREFIX, STOP_FILE
 from local.look.lake import Lake as TableReader
 from local.look.lake import local_s3_options
 from local.services.aws import S3, Aws
 from local.setup.jars import JarsError, jar_folder
+from local.setup.java import spark_home
 from local.setup.ports import choose
 from settings.environment import Environment
-from settings.load import load
-from tests.spark_jobs.events import TOPIC, Event, as_lines, event
+from settings.load import PIPELINES, load
+from spark_jobs.runtime.archive import ROOT, build_archive
+from stacks.job_steps import Jobs
+from stacks.processing.jobs import JobAssets, included
+from tests.spark_jobs.events import TOPIC, Event, as_lines, aws_environment, event
+from tests.spark_jobs.programs import Submitted
 from tests.stacks.settings import change, copied
 from tests.waiting import PATIENCE_S
 from tests.yarn.cluster import NODES, Cluster
-from tests.yarn.step import Assets, Step, command
 
 pytestmark = pytest.mark.yarn
 
 MASTER = "org.apache.spark.deploy.yarn.ExecutorLauncher"
 EXECUTOR = "org.apache.spark.executor.YarnCoarseGrainedExecutorBackend"
 TABLE = "cdc_events"
+ASSETS = "assets"
+# EMR's own, and ours.
+_JARS = {
+    "/usr/lib/hudi/hudi-spark-bundle.jar": "hudi-spark3.5-bundle_*.jar",
+    "/usr/lib/hudi/hudi-aws-bundle.jar": "hudi-aws-*.jar",
+}
 SKIPPED = {"-Djol.skipDynamicAttach=true", "-Djol.skipHotspotSAAttach=true"}
+
+
+class Assets:
+    """Stands in for JobAssets: `cdk deploy` would upload these files into a bucket."""
+
+    def __init__(self, s3: S3, folder: Path) -> None:
+        self._client = s3.client()
+        s3.create_buckets([ASSETS])
+        packed = folder / "spark_jobs.zip"
+        build_archive(packed)
+        self.archive = self._put("spark_jobs.zip", packed.read_bytes())
+
+    def application(self, name: str) -> str:
+        return self._put(name, (ROOT / "spark_jobs" / name).read_bytes())
+
+    def schema(self, name: str) -> str:
+        return self._put(name, (PIPELINES / name).read_bytes())
+
+    def properties(self, name: str) -> str:
+        return self.text(name, included(ROOT / "spark_jobs" / "conf" / name))
+
+    def text(self, name: str, text: str) -> str:
+        return self._put(name, text.encode())
+
+    def _put(self, name: str, body: bytes) -> str:
+        self._client.put_object(Bucket=ASSETS, Key=name, Body=body)
+        return f"s3://{ASSETS}/{name}"
+
+
+def command(environment: Environment, assets: Assets, stop: str) -> list[str]:
+    [step, *_] = Jobs(environment, cast(JobAssets, assets)).steps()
+    spark_submit, *arguments = step.arguments
+    jars = {name: f"local:{next(jar_folder('spark').glob(pattern))}" for name, pattern in _JARS.items()}
+    for name, path in {STOP_FILE: stop, **jars}.items():
+        arguments = [argument.replace(name, path) for argument in arguments]
+    return [str(spark_home() / "bin" / spark_submit), *arguments]
+
+
+class Step(Submitted):
+    """A running step, and the processes that YARN has started for it."""
+
+    def __init__(self, cluster: Cluster, argv: Sequence[str], s3: S3, glue_endpoint: str) -> None:
+        self._cluster = cluster
+        environment = {
+            # spark.pyspark.python names a program on the PATH, as on EMR.
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "HOME": str(cluster.folder),
+            "NO_PROXY": "127.0.0.1,localhost",
+            "AWS_ENDPOINT_URL_S3": s3.endpoint,
+            "AWS_ENDPOINT_URL_CLOUDWATCH": glue_endpoint,
+            **cluster.environment(cluster.configuration("client")),
+            **aws_environment(glue_endpoint),
+        }
+        super().__init__(cluster.folder, argv, environment)
+
+    def containers(self, main: str) -> dict[int, tuple[str, psutil.Process]]:
+        """Return by pid the JVMs of a main class in YARN's containers, and their nodes."""
+        found = {}
+        for node, processes in self._cluster.processes.find().items():
+            for process in processes:
+                line = process.cmdline()
+                if line and line[0].endswith("java") and main in line:
+                    found[process.pid] = (node, process)
+        return found
 
 
 class Lake:

@@ -9,7 +9,6 @@ import psycopg2
 from local.services.postgres import ConnectionParameters
 
 Mode = Literal["transaction", "statement"]
-MODES: tuple[Mode, ...] = ("transaction", "statement")
 FOLDER = Path(__file__).parent
 
 

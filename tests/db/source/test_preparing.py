@@ -18,7 +18,7 @@ from db.source import plan as source_preparing
 from db.source import rights
 from db.source.objects import SourceObjects, WantedTable
 from db.source.plan import UnpreparableError, prepare
-from db.source.signals import check_readable
+from db.source.signals import Reading, check, check_readable
 from local.services.postgres import ConnectionParameters
 from tests.conftest import ask, execute
 from tests.db.conftest import forget, role_of
@@ -318,5 +318,7 @@ def test_a_name_with_a_percent_sign_is_a_name(database: ConnectionParameters) ->
     try:
         _, left = prepare(database, dataclasses.replace(WANTED, tables=(table,)))
         assert left.steps == ()
+        with cursor_of(database) as cursor:
+            check(cursor, Reading(table=("public", "100 %s"), pattern="public.100 %s"))
     finally:
         forget(database, ROLE)

@@ -4,13 +4,10 @@ Each case becomes two files in tests/events/ with a line per event: `<case>.json
 them, byte by byte, and `<case>.keys.jsonl` the keys.
 """
 
-import contextlib
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import psycopg2
 import typer
 
 from contract.errors import one_line_errors
@@ -20,12 +17,13 @@ from local.errors import PlatformError
 from local.look.topic import RawEvent, Topic
 from local.platform.platform import Platform
 from local.platform.record import PlatformOptions
+from tests.conftest import execute
 from tests.db.conftest import WALK_THROUGH
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 EVENTS = ROOT / "tests" / "events"
 PLATFORM = ROOT / "build" / "capture"
-TIMEOUT_S = 30
 # With all its items, with a few, and unshipped, to show a null.
 SNAPSHOT_ORDERS = (10248, 10249, 11077)
 
@@ -104,18 +102,9 @@ def capture_snapshot(topic: Topic) -> None:
 def capture(case: Case, platform: Platform) -> None:
     """Commit a case, wait for its events and write them. Raises PlatformError if others arrive."""
     _, before = platform.topic.bounds()
-    with (
-        contextlib.closing(psycopg2.connect(**platform.source)) as connection,
-        connection,
-        connection.cursor() as cursor,
-    ):
-        for statement in case.statements:
-            cursor.execute(statement)
-    deadline = time.monotonic() + TIMEOUT_S
-    while platform.topic.bounds()[1] < before + len(case.operations):
-        if time.monotonic() > deadline:
-            raise PlatformError(f"{case.name}: {len(case.operations)} events didn't come within {TIMEOUT_S} s")
-        time.sleep(0.2)
+    # Sent at once, they are one transaction.
+    execute(platform.source, "; ".join(case.statements))
+    wait_until(lambda: platform.topic.bounds()[1] >= before + len(case.operations), f"the events of {case.name}")
     events = platform.topic.events(before)
     operations = "".join(str((event.value or {}).get(OPERATION)) for event in events)
     if operations != case.operations:

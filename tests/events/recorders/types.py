@@ -10,14 +10,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg2
 import typer
 
+from contract.errors import one_line_errors
 from local.errors import PlatformError
 from local.look.topic import Topic
 from local.services.connect import Connect
 from local.services.kafka import ADMIN, Kafka
-from local.services.postgres import ConnectionParameters, Postgres, temporary_postgres
+from local.services.postgres import ConnectionParameters, temporary_postgres
 from local.services.processes import Processes
 from local.setup.ports import choose
 from plugins.connector_names import heartbeat_topic
@@ -25,7 +25,8 @@ from plugins.connector_settings import SourceSettings
 from plugins.kafka.topics import PlannedTopic
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import source_connector
-from tests.broker import broker_in
+from tests.broker import running_broker
+from tests.conftest import execute
 
 EVENTS = Path(__file__).resolve().parents[3] / "tests" / "events"
 SCRIPT, TARGET = EVENTS / "every_type.sql", EVENTS / "every_type.jsonl"
@@ -37,31 +38,33 @@ START_S, TIMEOUT_S, QUIET_S = 120, 60, 3
 
 def main() -> None:
     """Write the events of both tables, a line per event, table by table."""
-    try:
-        with tempfile.TemporaryDirectory() as folder, _running(Path(folder)) as (postgres, kafka, connect):
-            lines = record(postgres.connection_parameters(), kafka, connect)
-    except PlatformError as error:
-        typer.echo(f"record_types: {error}", err=True)
-        raise SystemExit(1) from error
+    with (
+        one_line_errors("record_types"),
+        tempfile.TemporaryDirectory() as name,
+        temporary_postgres(Path(name) / "postgres") as postgres,
+        running_broker(Path(name)) as broker,
+    ):
+        lines = record(postgres.connection_parameters(), broker.kafka, Path(name))
     TARGET.write_bytes(b"".join(line + b"\n" for line in lines))
     typer.echo(f"{TARGET.name}: {len(lines)} events")
 
 
-def record(database: ConnectionParameters, kafka: Kafka, connect: Connect) -> list[bytes]:
-    """Run the script around the connector's start; return the events' values. Raises PlatformError."""
+def record(database: ConnectionParameters, kafka: Kafka, folder: Path) -> list[bytes]:
+    """Run the script around a connector's start, in a worker with its files in `folder`; return the events' values.
+
+    Raises PlatformError.
+    """
     there, _, changes = SCRIPT.read_text(encoding="utf-8").partition(CHANGES)
     topics = [Topic(connection=kafka.client(), name=table.topic(PREFIX)) for table in TABLES]
     names = [*(topic.name for topic in topics), heartbeat_topic(PREFIX)]
     kafka.create_topics([PlannedTopic(name=name, partitions=1, replicas=1) for name in names])
-    with contextlib.closing(psycopg2.connect(**database)) as connection:
-        connection.autocommit = True
-        with connection.cursor() as cursor:
-            cursor.execute(there)
-            cursor.execute("CREATE PUBLICATION types FOR TABLES IN SCHEMA types")
-            connect.api.put_connector("types", _configuration(database, connect))
-            _wait_until_quiet(topics, connect)
-            cursor.execute(changes)
-    _wait_until_quiet(topics, connect)
+    with _running_worker(kafka, folder) as connect:
+        execute(database, f"{there}; CREATE PUBLICATION types FOR TABLES IN SCHEMA types")
+        connect.api.put_connector("types", _configuration(database, connect))
+        _wait_until_quiet(topics, connect)
+        execute(database, changes)
+        _wait_until_quiet(topics, connect)
+        connect.api.delete_connector("types")
     return [event.value or b"" for topic in topics for event in topic.raw_events(0)]
 
 
@@ -100,23 +103,14 @@ def _wait_until_quiet(topics: list[Topic], connect: Connect) -> None:
 
 
 @contextlib.contextmanager
-def _running(folder: Path) -> Iterator[tuple[Postgres, Kafka, Connect]]:
-    """Start PostgreSQL, Kafka and Connect, and stop them at the end."""
-    kafka = broker_in(folder)
-    connect = Connect(
-        folder / "connect",
-        port=choose(["connect"], earlier={})["connect"],
-        bootstrap_servers=kafka.bootstrap_servers,
-        lenses=None,
-        login=kafka.users.java_login(ADMIN),
-    )
+def _running_worker(kafka: Kafka, folder: Path) -> Iterator[Connect]:
+    [port] = choose(["connect"], earlier={}).values()
+    login = kafka.users.java_login(ADMIN)
+    connect = Connect(folder / "connect", port=port, bootstrap_servers=kafka.bootstrap_servers, login=login)
+    connect.install_plugins()
     processes = Processes(folder / "processes", folder / "logs")
-    with temporary_postgres(folder / "postgres") as postgres:
-        try:
-            connect.install_plugins()
-            for service in (kafka, connect):
-                processes.run(service)
-            yield postgres, kafka, connect
-        finally:
-            for service in (connect, kafka):
-                processes.stop(service.name, grace_s=20)
+    try:
+        processes.run(connect)
+        yield connect
+    finally:
+        processes.stop(connect.name, grace_s=20)

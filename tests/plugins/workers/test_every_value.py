@@ -7,15 +7,10 @@ from typing import Any
 
 import pytest
 
-from local.services.connect import Connect
-from local.services.kafka import ADMIN
-from local.services.postgres import Postgres
-from local.services.processes import Processes
-from local.setup.ports import choose
+from local.services.postgres import ConnectionParameters
 from plugins.source.source_connector import source_connector
 from plugins.workers.connect_workers import EVERY_VALUE
 from tests.broker import RunningBroker
-from tests.conftest import fresh_database
 from tests.events.recorders.types import TABLES, TARGET, record
 from tests.plugins.conftest import SOURCE
 
@@ -31,20 +26,10 @@ def test_the_converter_has_debeziums_placeholder_and_the_outbox_needs_none() -> 
 
 
 @pytest.mark.integration
-def test_debezium_sends_what_was_recorded(postgres: Postgres, shared_broker: RunningBroker, tmp_path: Path) -> None:
-    kafka = shared_broker.kafka
-    [port] = choose(["connect"], earlier={}).values()
-    login = kafka.users.java_login(ADMIN)
-    connect = Connect(tmp_path / "connect", port=port, bootstrap_servers=kafka.bootstrap_servers, login=login)
-    connect.install_plugins()
-    processes = Processes(tmp_path / "processes", tmp_path / "logs")
-    with fresh_database(postgres) as database:
-        try:
-            processes.run(connect)
-            found = record(database, kafka, connect)
-            connect.api.delete_connector("types")
-        finally:
-            processes.stop(connect.name, grace_s=20)
+def test_debezium_sends_what_was_recorded(
+    database: ConnectionParameters, shared_broker: RunningBroker, tmp_path: Path
+) -> None:
+    found = record(database, shared_broker.kafka, tmp_path)
     recorded = TARGET.read_text(encoding="utf-8").strip().split("\n")
     for event, expected in zip(map(lasting, found), map(lasting, recorded), strict=True):
         assert event == expected
