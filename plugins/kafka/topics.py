@@ -38,7 +38,7 @@ def in_sync_of(replicas: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedTopic:
-    """A topic as planned; the brokers decide what `config` doesn't name.
+    """A topic as planned; the brokers decide what `config` doesn't name. Raises ValueError for an impossible one.
 
     `min.insync.replicas` isn't in `config`: it follows from the topic's number of replicas.
     """
@@ -47,6 +47,10 @@ class PlannedTopic:
     partitions: int
     replicas: int
     config: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if min(self.partitions, self.replicas) < 1:
+            raise ValueError(f"topic {self.name}: partitions and replicas must be 1 or more")
 
     @property
     def compacted(self) -> bool:
