@@ -19,7 +19,6 @@ from contract.table_names import lake_name
 SQL_FOLDER = Path(__file__).resolve().parent / "sql"
 # Where a file names its tables.
 _TABLE = re.compile(r"\b(FROM|JOIN|INTO) \w+\.(\w+)\b")
-_MARK = re.compile(r"\?")
 # Where a file on the landing names its table's key.
 _KEY = re.compile(r"""json_extract_scalar\(e\.event, '\$\["\w+"\]'\) AS row_key""")
 _TOPIC = re.compile(r"e\.topic = '[^']+'")
@@ -115,7 +114,6 @@ class NamedQuery:
     name: str
     description: str
     sql: str
-    database: str
     tables: tuple[str, ...]
     parameters: tuple[Parameter, ...] = ()
     writes: DeclaredTable | None = None
@@ -183,7 +181,6 @@ def _of_one(query: Query, database: str, table: str, suffix: str = "") -> NamedQ
         name=f"{query.name}{suffix}",
         description=query.description,
         sql=query.sql(database, dict.fromkeys(query.names, table)),
-        database=database,
         tables=(table,),
         parameters=query.parameters,
     )
@@ -212,12 +209,7 @@ def _of_examples(
             name=f"{query.name}{suffix}",
             description=query.description,
             sql=query.sql(database, read | ({query.writes.name: writes.name} if query.writes and writes else {})),
-            database=database,
             tables=tuple(read.values()),
             parameters=query.parameters,
             writes=writes,
         )
-
-
-def marks(sql: str) -> int:
-    return len(_MARK.findall(sql))

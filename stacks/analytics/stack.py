@@ -113,7 +113,7 @@ class AnalyticsStack(EnvironmentStack):
             query.name,
             name=f"{self._environment.prefix}-{query.name}",
             description=" ".join(filter(None, [query.description, given])),
-            database=query.database,
+            database=self._environment.lake.database,
             query_string=query.sql,
             work_group=self.workgroup.ref,
         )
