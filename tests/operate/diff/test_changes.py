@@ -12,7 +12,6 @@ from operate.diff.changed import Changed, changed
 from operate.diff.effects import EFFECTS, FACTS, MAYBE, UNKNOWN, effect_of, fixed_name, schema, too_many
 from operate.diff.normal_form import normal_form
 from settings.load import load
-from tests.synthesis import shared_synthesis
 
 
 def resource(type_: str, **properties: Any) -> dict[str, Any]:
@@ -237,9 +236,8 @@ def test_no_other_setting_changes_what_another_stack_imports(tmp_path: Path) -> 
     from operate.synth import synthesize
 
     before, after = load("dev"), assigned(load("dev"), DEPLOYABLE.split())
-    there = shared_synthesis(before, tmp_path, nag=False).templates
-    new = synthesize(after, tmp_path / "cdk.out").templates
-    found = changes_between(before, "the settings as they are", there, new).sections
+    sides = snapshots.read(before), synthesize(after, tmp_path / "cdk.out").stacks
+    found = changes_between(before, "the settings as they are", *sides).sections
     lines = {section.title: section.lines for section in found}
     assert "Refused by CloudFormation" not in lines
     assert lines["Replaced"]
