@@ -126,9 +126,10 @@ class Changed:
         self.stack(role)[name] = value
 
     def take_out(self, role: str, type_: str) -> None:
-        """Take out the first resource of a type."""
+        """Take out every resource of a type."""
         resources = self.stack(role)["Resources"]
-        del resources[next(name for name, resource in resources.items() if resource["Type"] == type_)]
+        for name in [name for name, resource in resources.items() if resource["Type"] == type_]:
+            del resources[name]
 
     def _at(self, role: str, type_: str, path: list[str], beginning: str) -> Any:
         place: Any = self.properties(role, type_, beginning)

@@ -56,7 +56,7 @@ topics: compacted
 connectors: slot.drop.on.stop=true
 connectors: sink to another bucket
 notifications: no subscription
-notifications: an alarm less
+notifications: no alarm
 objects: lake to deep archive""".splitlines()
 
 
