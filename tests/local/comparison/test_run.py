@@ -70,7 +70,7 @@ def lake_of_people(**changed: Any) -> ArrowLake:
         "mood": ["good", "bad"],
         "mail": [hashlib.sha256((SALT + "a@b").encode()).hexdigest(), None],
         # Another spelling of the source's values.
-        "any_size": ["1.5", "2"],
+        "any_size": ["1.5", "2.0"],
         SPECIALS_COLUMN: [None, '{"pay": "NaN"}'],
     }
     return ArrowLake(now=[pyarrow.table(columns | changed)])

@@ -19,6 +19,7 @@ from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from local.look.json_lines import keys
 from local.services.aws import REGION, S3
 from local.services.kafka import ADMIN, Kafka
 from local.services.processes import Processes
@@ -91,11 +92,12 @@ class Pipeline:
         self.send(values, partitions=partitions)
         return values
 
-    def send(self, values: Sequence[bytes | None], *, partitions: int = 1, topic: str | None = None) -> None:
+    def send(self, values: Sequence[bytes | None], *, partitions: int = 1, topics: Sequence[str] = ()) -> None:
+        """Send values, in turns to the topics (by default the pipeline's own) and to the partitions."""
         # Without idempotence, a batch that is sent again, as on a busy machine, arrives after the next one.
         producer = Producer({**self.services.kafka.client(), "enable.idempotence": True})
-        for number, value in enumerate(values):
-            producer.produce(topic or self.topic, value=value, key=b'{"k": 0}', partition=number % partitions)
+        for number, (value, topic) in enumerate(zip(values, itertools.cycle(topics or [self.topic]), strict=False)):
+            producer.produce(topic, value=value, key=b'{"k": 0}', partition=number % partitions)
         assert producer.flush(REQUEST_S) == 0
 
     def delete_before(self, offset: int) -> None:
@@ -103,25 +105,26 @@ class Pipeline:
         for result in admin.delete_records([TopicPartition(self.topic, 0, offset)]).values():
             result.result(REQUEST_S)
 
-    def objects(self) -> dict[str, bytes]:
-        """All landed objects, by key without the prefix.
+    def listed(self) -> list[str]:
+        """All landed objects' keys without the prefix.
 
         While S3Proxy writes an object it lists another, unfinished one, with a suffix after the name.
         """
-        client, prefix = self.services.s3.client(), f"{self.sink.prefix}/"
-        pages = client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
-        keys = [entry["Key"] for page in pages for entry in page.get("Contents", []) if entry["Key"].endswith(".json")]
-        return {
-            key.removeprefix(prefix): client.get_object(Bucket=BUCKET, Key=key)["Body"].read() for key in sorted(keys)
-        }
+        prefix = f"{self.sink.prefix}/"
+        found = keys(self.services.s3.client(), BUCKET, prefix)
+        return [key.removeprefix(prefix) for key in found if key.endswith(".json")]
+
+    def objects(self) -> dict[str, bytes]:
+        client, prefix = self.services.s3.client(), self.sink.prefix
+        return {key: client.get_object(Bucket=BUCKET, Key=f"{prefix}/{key}")["Body"].read() for key in self.listed()}
 
     def landed(self) -> list[bytes]:
         return [line for body in self.objects().values() for line in body.splitlines()]
 
     def gaps(self) -> list[tuple[Any, Any]]:
         client, (prefix, _) = self.services.s3.client(), LandingStore.note_keys(self.sink.name, self.topic)
-        listed = client.list_objects_v2(Bucket=BUCKET, Prefix=prefix).get("Contents", [])
-        notes = [json.loads(client.get_object(Bucket=BUCKET, Key=it["Key"])["Body"].read()) for it in listed]
+        listed = keys(client, BUCKET, prefix)
+        notes = [json.loads(client.get_object(Bucket=BUCKET, Key=key)["Body"].read()) for key in listed]
         return [(gap["first"], gap["end"]) for gap in notes]
 
     def store(self) -> LandingStore:
