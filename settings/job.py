@@ -139,11 +139,11 @@ def server(
 
 
 def landing_folder(pipeline: Pipeline, table: CapturedTableSettings, landing: str) -> str:
-    """Return the folder of a table's objects: its topic's, or all of the landing for an outbox alone in it.
+    """Return the folder of a table's objects: its topic's, or all of the landing for an outbox.
 
     Folders by the outbox's fields (PARTITIONBY) don't name the topic.
     """
-    if table.how == "outbox" and len(pipeline.tables) == 1:
+    if table.how == "outbox":
         return landing
     return f"{landing}/{table.captured.topic(pipeline.source.topic_prefix)}"
 

@@ -57,9 +57,8 @@ def _names(pipeline: Pipeline) -> Iterator[Problem]:
     except ValueError as error:
         key, _, reason = str(error).partition(": ")
         yield key, f"{reason}: take one out, or capture it by a pipeline of its own"
-    outboxes = [table.name for table in pipeline.tables if table.how == "outbox"]
-    if len(outboxes) > 1:
-        yield "tables", f"{', '.join(outboxes)}: a database has one outbox"
+    if pipeline.outbox is not None and len(pipeline.tables) > 1:
+        yield "tables", f"{pipeline.outbox.name}: an outbox is its pipeline's only table: make a pipeline of the others"
 
 
 def _rows(where: str, table: CapturedTableSettings) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from settings.job import JobPace, JobPlaces, landing_folder, layout, table_job
+from settings.job import JobPace, JobPlaces, layout, table_job
 from settings.load import load_pipeline
 from settings.pipeline import Pipeline
 from spark_jobs.options import keys, table_settings
@@ -130,17 +130,10 @@ def test_the_orders_job_reads_and_writes_where_it_always_did() -> None:
     assert (job.sync_interval_seconds, job.configuration["a"]) == (0, "b")
 
 
-def test_a_table_among_others_is_read_from_its_topics_folder() -> None:
-    two = pipeline(TABLE, {"source": "datalake.cdc_events", "how": "outbox", "key": ["order_id"]})
-    assert [landing_folder(two, table, "s3://l/p") for table in two.tables] == [
-        "s3://l/p/shop.public.Order_Lines",
-        "s3://l/p/shop.datalake.cdc_events",
-    ]
-
-
 def test_a_tables_own_entry_decides_its_type_order_and_names() -> None:
     shop = one(table_type="MERGE_ON_READ", ordering="version")
     job = table_job(shop, shop.tables[0], PLACES, JobPace())
+    assert job.landing == "s3a://landing/cdc-events/shop.public.Order_Lines"
     assert (job.table, job.table_path) == ("shop_order_lines", "s3a://lake/shop_order_lines")
     assert (job.table_type, job.ordering_field) == ("MERGE_ON_READ", "version")
     assert job.schema_file == "/repository/pipelines/shop/order_lines.avsc"
