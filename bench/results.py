@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import os
 import statistics
 from collections.abc import Iterable, Sequence
@@ -46,8 +47,8 @@ def bounds(count: int, parts: int) -> list[tuple[int, int]]:
 
 
 def p95(values: Sequence[float]) -> float:
-    """Return the 95th percentile of one or more values."""
-    return sorted(values)[len(values) * 95 // 100]
+    """Return the 95th percentile of one or more values: the smallest that 95 % of them don't exceed."""
+    return sorted(values)[math.ceil(len(values) * 95 / 100) - 1]
 
 
 def text(value: Value) -> str:

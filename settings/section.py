@@ -49,6 +49,8 @@ NOT_EMPTY = AfterValidator(_some)
 
 def _network(value: str) -> str:
     IPv4Network(value)
+    if "/" not in value:
+        raise ValueError(f"{value} has no prefix length: write {value}/32 for one address")
     return value
 
 
