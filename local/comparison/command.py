@@ -66,8 +66,8 @@ def _difference(one: Difference) -> str:
 
 
 def write(path: Path, pipeline: str, found: Sequence[TableComparison]) -> None:
-    """Write everything as JSON, atomically; `line`: what is printed of a table."""
-    tables = [{**asdict(one), "equal": one.equal, "line": _line(one, IN_THE_LAKE)} for one in found]
+    """Write everything as JSON, atomically; `line`: a table's line on the page, the copy its lake or the outbox."""
+    tables = [{**asdict(one), "equal": one.equal, "line": _line(one, "in the copy")} for one in found]
     document = {
         "pipeline": pipeline,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
