@@ -167,7 +167,7 @@ def test_the_report_of_a_comparison_is_read_and_half_a_report_is_none(tmp_path: 
     assert first.endswith(" UTC: not equal")
     assert others == [
         "a, equal, 2 rows, 0.0 s",
-        "b, differs, 1 missing, 3 not in the lake yet, 2 rows, 0 in the lake, 0.0 s",
+        "b, differs, 1 missing, 3 not in the lake yet, 2 rows, 0 in the copy, 0.0 s",
         "c, not compared: no table",
     ]
     report.write_text('{"at": "2026')

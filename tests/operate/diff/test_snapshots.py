@@ -180,3 +180,5 @@ def test_the_environments_stacks_are_read_and_nobody_elses(environment: Environm
 def test_nothing_deployed_is_one_line(environment: Environment) -> None:
     with pytest.raises(OperateError, match="nothing of dev-cdc-lake is deployed in ap-southeast-2: without --deployed"):
         deployed(environment)
+    with pytest.raises(OperateError, match=r"your credentials are of account 123456789012, but .*111111111111"):
+        deployed(environment.model_copy(update={"account": "111111111111"}))

@@ -103,6 +103,7 @@ FAULTS: dict[str, tuple[str, Callable[[Any], None], str]] = {
     "probe": ("Deployment", set_to(*WORKER, "readinessProbe", to={}), "readinessProbe is missing"),
     "one worker": ("Deployment", set_to("spec", "replicas", to=1), "spec/replicas is 1"),
     "one zone": ("Deployment", set_to(*POD, "topologySpreadConstraints", to=[]), "topologyKey is missing"),
+    "budget of others": ("PodDisruptionBudget", set_to("spec", "selector", to={}), "has no PodDisruptionBudget"),
     "service's port": ("Service", set_to("spec", "ports", 0, "targetPort", to="http"), "targetPort is http"),
     "budget": ("PodDisruptionBudget", set_to("spec", "minAvailable", to=1), "spec/minAvailable isn't in"),
     "no drain": ("PodDisruptionBudget", set_to("spec", "maxUnavailable", to=0), "spec/maxUnavailable is 0"),
