@@ -60,6 +60,8 @@ def test_each_change_arrives_in_time_and_all_tables_end_equal(demo_query: Walked
 
 
 def test_the_page_shows_what_it_prints(demo_query: Walked) -> None:
+    # At the source and in the lake.
+    assert demo_query.printed.count(" district: Lake Turkana, city: Birnin Zana, country: Wakanda\n") == 2
     assert not unlike_the_page("docs/start.md", "make demo-query", demo_query.printed)
 
 

@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from local.services.postgres import ConnectionParameters
-from spark_jobs.options.jdbc_settings import JdbcSettings
+from spark_jobs.options.jdbc_settings import Detection, JdbcSettings
 from spark_jobs.sources.postgres.access import Database
 from spark_jobs.sources.postgres.batch import JdbcBatch
 from spark_jobs.sources.postgres.source import Jdbc
@@ -129,7 +129,8 @@ def settings_of(parameters: ConnectionParameters, chance: random.Random) -> Jdbc
     return replace(
         decided(),
         server=server_of(parameters),
-        table="w" if by_digests else "t",
+        table=chance.choice("tw") if by_digests else "t",
+        detection=Detection.HASH if by_digests else Detection.AUTO,
         column=None if by_digests or chance.random() < 0.5 else "last_update",
         margin_seconds=0.2,
         sweep_seconds=0,
