@@ -6,7 +6,7 @@ from typing import Any
 from contract import rds_ca
 from contract.sizes import MCU_HEAP_BYTES
 from contract.source import SIGNAL, heartbeat_statement, own_schema
-from plugins.connector_names import GENERATION, OUTBOX, offset_topic
+from plugins.connector_names import GENERATION, offset_topic
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.kafka.topics import PlannedTopic, planned_topics
 from plugins.sink import kcql
@@ -134,7 +134,7 @@ def topics(environment: Environment, pipeline: EnvironmentPipeline) -> tuple[Pla
 
 def captured_tables(pipeline: Pipeline) -> dict[str, Any]:
     """Return SourceSettings' arguments on a pipeline's tables: which, and what moves the slot and starts snapshots."""
-    tables = tuple(OUTBOX if table.how == "outbox" else table.captured for table in pipeline.tables)
+    tables = tuple(table.captured for table in pipeline.tables)
     if pipeline.outbox is not None:
         # Its own schema has the heartbeat, whose procedure also sends what the outbox has queued.
         return {"tables": tables}

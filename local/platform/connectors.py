@@ -16,7 +16,7 @@ import psycopg2
 from capture.odd_values import what_stops
 from contract.column_types.hashes import SALT_KEY
 from contract.lake import LANDING_PREFIX
-from contract.source import HEARTBEAT, SIGNAL, heartbeat_statement, own_schema
+from contract.source import HEARTBEAT, SIGNAL, own_schema
 from db.connecting import LoadError, connect
 from db.source.replication import OUTBOX, Expected
 from local.errors import PlatformError
@@ -33,6 +33,7 @@ from plugins.kafka.topics import planned_topics
 from plugins.sink.sink_connector import sink_connector
 from plugins.source.captured import INCLUDED_TABLES
 from plugins.source.source_connector import SALT_PROPERTY, source_connector
+from settings.connectors import captured_tables
 from settings.pipeline import Pipeline
 from spark_jobs.runtime.archive import ROOT
 
@@ -91,7 +92,7 @@ def published(pipeline: Pipeline) -> Expected:
 def source_settings(services: Services) -> SourceSettings:
     """Return the source connector's settings: as on AWS, but faster, since a person waits for each change."""
     pipeline, connector = services.pipeline, services.connector
-    settings = SourceSettings(
+    return SourceSettings(
         name=f"{pipeline.name}-source",
         database_hostname=str(connector["host"]),
         database_port=int(connector["port"]),
@@ -106,13 +107,8 @@ def source_settings(services: Services) -> SourceSettings:
         heartbeat_interval_ms=1_000,
         poll_interval_ms=50,
         retry_wait_ms=1_000,
-        tables=tuple(table.captured for table in pipeline.tables),
+        **captured_tables(pipeline),
     )
-    if pipeline.outbox is not None:
-        return settings
-    # Among ordinary tables we need our own; the outbox's heartbeat does more.
-    schema = own_schema(pipeline.name)
-    return replace(settings, heartbeat_query=heartbeat_statement(schema), signal_table=f"{schema}.{SIGNAL}")
 
 
 class Connectors:
