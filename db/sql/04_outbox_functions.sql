@@ -93,9 +93,10 @@ $$;
 
 -- Whether this transaction may read what orders embed, as it then may until its end. Somebody's DDL may hold one of these tables
 -- and wait for another that this transaction has changed. The wait is shorter than deadlock_timeout (1 s): it is never the
--- application that ends. What can't be read now goes into the queue. A view's lock is one of all tables that it reads.
+-- application that ends. A new row waits twice, at its statement and at the commit: together that is shorter, too. What can't be
+-- read now goes into the queue. A view's lock is one of all tables that it reads.
 CREATE OR REPLACE FUNCTION datalake.outbox_readable() RETURNS BOOLEAN
-LANGUAGE plpgsql SET lock_timeout = '500ms'
+LANGUAGE plpgsql SET lock_timeout = '400ms'
 AS $$
 BEGIN
     LOCK TABLE datalake.current_order_events IN ACCESS SHARE MODE;

@@ -34,7 +34,7 @@ def create_alarms(
 ) -> dict[Word, list[cloudwatch.IAlarm]]:
     """Create an environment's alarms; return them by status word.
 
-    `paused`: those of what a pause removes don't notify.
+    `paused`: alarms on what a pause removes don't notify.
     """
     by_word: dict[Word, list[cloudwatch.IAlarm]] = {word: [] for word in Word}
     notification, metrics = actions.SnsAction(topic), Metrics(environment)

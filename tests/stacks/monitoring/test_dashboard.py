@@ -123,7 +123,7 @@ def test_it_keeps_to_what_cloudwatch_takes(environment: Synthesized) -> None:
 
 
 def test_tables_share_rows_where_there_are_many(many: Synthesized, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With fewer widgets than CloudWatch takes: to make so many takes long."""
+    """The limit is lowered: a dashboard of CloudWatch's own limit takes long to make."""
     from aws_cdk import App, Stack
 
     from stacks.monitoring.dashboard import Dashboard
