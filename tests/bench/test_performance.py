@@ -143,6 +143,8 @@ def bench_all(*options: str) -> Any:
 def test_one_failure_ends_no_other_benchmark(commands: list[str], tmp_path: Path) -> None:
     assert bench_all("--folder", str(tmp_path)).exit_code == 1
     assert commands == [bench.words for bench in BENCHES.values()]
+    assert bench_all("--short", "--folder", str(tmp_path / "short")).exit_code == 0
+    assert commands[len(BENCHES) :] == [bench.short for bench in BENCHES.values() if bench.short]
     assert json.loads((tmp_path / "performance.json").read_text())["benches"].keys() == BENCHES.keys()
 
 
@@ -191,23 +193,34 @@ def test_a_wrong_name_is_one_line(words: str, monkeypatch: pytest.MonkeyPatch) -
     assert f"{words.split()[1]} cost: no such name; there are " in run.output
 
 
-@pytest.mark.integration
-def test_tiny_sizes_run(tmp_path: Path) -> None:
-    """The rest needs platforms, HoodieStreamer's jars or minutes."""
-    run = [sys.executable, "-m", "cli", "dev", "bench", "all", "--short", "--folder", str(tmp_path)]
+def short_run(folder: Path, *benches: str) -> dict[str, Any]:
+    """The figures of a real run of tiny sizes. The rest needs platforms, HoodieStreamer's jars or minutes."""
+    only = [word for bench in benches for word in ("--only", bench)]
+    run = [sys.executable, "-m", "cli", "dev", "bench", "all", "--short", *only, "--folder", str(folder)]
     done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = json.loads((tmp_path / "performance.json").read_text())["benches"]
-    assert [*found] == ["merge-on-read", "outbox", "costs"]
-    programs = found["merge-on-read"]["tables"]["merge-on-read"]["rows"]
-    assert [row[:2] for row in programs] == [
-        [step, program] for step in ("30 events", "10 changes on top") for program in ("job", "plain script")
-    ]
-    assert all(cpu > 0 and wall > 0 and megabytes > 100 for _, _, [cpu], [wall], _, megabytes, *_ in programs)
+    found: dict[str, Any] = json.loads((folder / "performance.json").read_text())["benches"]
+    assert [*found] == [*benches]
+    assert "Not measured: `./lake dev bench reconcile`." in (folder / "performance.md").read_text()
+    return found
+
+
+@pytest.mark.integration
+def test_the_outbox_and_the_costs_run(tmp_path: Path) -> None:
+    found = short_run(tmp_path, "outbox", "costs")
     sales = found["outbox"]["tables"]["outbox"]["rows"]
     assert {tuple(row[:2]) for row in sales} == {*itertools.product(outbox.WORKLOADS.values(), outbox.VARIANTS)}
     assert all(per_second > 0 and cpu > 0 for _, _, [per_second], _, [cpu], _ in sales)
     ours, iceberg, *_ = found["costs"]["tables"]["costs"]["rows"]
     assert 500 < ours[1] < ours[2] < ours[3]
     assert 500 < iceberg[1] < iceberg[3]
-    assert "Not measured: `./lake dev bench reconcile`." in (tmp_path / "performance.md").read_text()
+
+
+@pytest.mark.integration
+@pytest.mark.long
+def test_the_job_and_a_plain_script_run(tmp_path: Path) -> None:
+    programs = short_run(tmp_path, "merge-on-read")["merge-on-read"]["tables"]["merge-on-read"]["rows"]
+    assert [row[:2] for row in programs] == [
+        [step, program] for step in ("30 events", "10 changes on top") for program in ("job", "plain script")
+    ]
+    assert all(cpu > 0 and wall > 0 and megabytes > 100 for _, _, [cpu], [wall], _, megabytes, *_ in programs)
