@@ -25,7 +25,7 @@ from local.state.word import State
 from tests import cases
 from tests.browser.chromium import FOREIGN
 from tests.browser.serving import Still, serving_still
-from tests.browser.viewer import LAPTOP, PHONE, SCREENS, Screen, viewing
+from tests.browser.viewer import LAPTOP, PHONE, SCREENS, Screen, Viewer, viewing
 from tests.local.dashboard.pictures import QUARANTINED, SCRIPT, TABLE, picture
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
@@ -78,6 +78,14 @@ def shown(still: Still) -> None:
     still.show(everything())
 
 
+@pytest.fixture(scope="module")
+def laptop(browser: Browser, still: Still) -> Iterator[Viewer]:
+    """A window that tests share: each leaves it at the page of all tables."""
+    with viewing(browser, still.url) as viewer:
+        yield viewer
+        viewer.check()
+
+
 @pytest.mark.parametrize("screen", SCREENS, ids=str)
 def test_all_of_it_can_be_read(browser: Browser, still: Still, screen: Screen) -> None:
     with viewing(browser, still.url, screen) as viewer:
@@ -93,7 +101,7 @@ def test_all_of_it_can_be_read(browser: Browser, still: Still, screen: Screen) -
         viewer.check()
 
 
-@pytest.mark.parametrize("screen", [LAPTOP, PHONE], ids=str)
+@pytest.mark.parametrize("screen", [LAPTOP, cases.long(PHONE)], ids=str)
 def test_sixty_tables_are_sorted_by_number_filtered_and_each_has_a_page(
     browser: Browser, still: Still, screen: Screen
 ) -> None:
@@ -116,22 +124,20 @@ def test_sixty_tables_are_sorted_by_number_filtered_and_each_has_a_page(
         viewer.check()
 
 
-def test_the_broken_stage_stands_out_and_each_service_opens_to_its_log(browser: Browser, still: Still) -> None:
-    with viewing(browser, still.url) as viewer:
-        page = viewer.page
-        broken = page.get_by_role("region", name=drawn.STAGES).locator("li.failing")
-        expect(broken).to_have_count(1)
-        expect(broken).to_contain_text("landing")
-        expect(broken.locator("code")).to_have_text("./lake up")
-        expect(page.get_by_text(f"sink: {LOG}")).to_be_visible()
-        expect(page.get_by_text(f"job: {LOG}")).to_be_hidden()
-        page.get_by_role("button", name="job: running").press("Enter")
-        expect(page.get_by_text(f"job: {LOG}")).to_be_visible()
-        still.show(everything(state=picture().state, problems=()))
-        expect(page.get_by_text(f"sink: {LOG}")).to_be_hidden()
-        expect(page.get_by_role("region", name=drawn.PROBLEMS)).to_be_hidden()
-        assert viewer.violations() == []
-        viewer.check()
+def test_the_broken_stage_stands_out_and_each_service_opens_to_its_log(laptop: Viewer, still: Still) -> None:
+    page = laptop.page
+    broken = page.get_by_role("region", name=drawn.STAGES).locator("li.failing")
+    expect(broken).to_have_count(1)
+    expect(broken).to_contain_text("landing")
+    expect(broken.locator("code")).to_have_text("./lake up")
+    expect(page.get_by_text(f"sink: {LOG}")).to_be_visible()
+    expect(page.get_by_text(f"job: {LOG}")).to_be_hidden()
+    page.get_by_role("button", name="job: running").press("Enter")
+    expect(page.get_by_text(f"job: {LOG}")).to_be_visible()
+    still.show(everything(state=picture().state, problems=()))
+    expect(page.get_by_text(f"sink: {LOG}")).to_be_hidden()
+    expect(page.get_by_role("region", name=drawn.PROBLEMS)).to_be_hidden()
+    assert laptop.violations() == []
 
 
 @pytest.mark.parametrize("scheme", ["light", cases.long("dark")])
@@ -144,29 +150,25 @@ def test_every_state_can_be_read(browser: Browser, still: Still, scheme: Any) ->
         viewer.check()
 
 
-def test_the_system_or_the_switch_says_how_bright_it_is(browser: Browser, still: Still) -> None:
+def test_the_system_or_the_switch_says_how_bright_it_is(laptop: Viewer) -> None:
     def ground(page: Page) -> str:
         return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
 
     light, dark = "rgb(255, 255, 255)", "rgb(13, 17, 23)"
-    with viewing(browser, still.url, LAPTOP) as viewer:
-        assert ground(viewer.page) == light
-        viewer.page.emulate_media(color_scheme="dark")
-        expect(viewer.page.locator("body")).to_have_css("background-color", dark)
-        viewer.page.get_by_role("button", name="light").click()
-        expect(viewer.page.locator("body")).to_have_css("background-color", light)
-        viewer.check()
+    assert ground(laptop.page) == light
+    laptop.page.emulate_media(color_scheme="dark")
+    expect(laptop.page.locator("body")).to_have_css("background-color", dark)
+    laptop.page.get_by_role("button", name="light").click()
+    expect(laptop.page.locator("body")).to_have_css("background-color", light)
 
 
-def test_what_is_gone_is_drawn_no_more(browser: Browser, still: Still) -> None:
-    with viewing(browser, still.url) as viewer:
-        cells = viewer.page.get_by_role("rowheader")
-        expect(cells).not_to_have_count(0)
-        down = State(word=Word.DOWN, reason="the platform is down")
-        still.show(Picture(at=0, pipeline="orders", found=PipelineState(state=down)))
-        expect(cells).to_have_count(0)
-        expect(viewer.page.get_by_text("no change since the first load")).to_be_visible()
-        viewer.check()
+def test_what_is_gone_is_drawn_no_more(laptop: Viewer, still: Still) -> None:
+    cells = laptop.page.get_by_role("rowheader")
+    expect(cells).not_to_have_count(0)
+    down = State(word=Word.DOWN, reason="the platform is down")
+    still.show(Picture(at=0, pipeline="orders", found=PipelineState(state=down)))
+    expect(cells).to_have_count(0)
+    expect(laptop.page.get_by_text("no change since the first load")).to_be_visible()
 
 
 FOCUSED = """() => {
@@ -196,19 +198,18 @@ def test_the_tab_key_goes_through_it_from_top_to_bottom_and_shows_where_it_is(br
         expect(viewer.page.get_by_role("link", name=TABLE)).to_be_focused()
 
 
-def test_a_screen_reader_finds_parts_and_tables_by_name(browser: Browser, still: Still) -> None:
-    with viewing(browser, still.url) as viewer:
-        page = viewer.page
-        expect(page.get_by_role("main")).to_have_count(1)
-        expect(page.get_by_role("heading", level=1)).to_have_text("Pipeline orders")
-        expect(page.get_by_role("status")).to_have_attribute("aria-live", "polite")
-        expect(page.get_by_role("group", name="light or dark").get_by_role("button")).to_have_count(len(drawn.LIGHTS))
-        expect(page.get_by_role("rowheader", name=TABLE)).to_be_visible()
-        heard = names_by_role(page)
-        assert set(PARTS[""]) <= set(heard["region"])
-        assert {drawn.TABLES, drawn.CHANGES, drawn.ERRORS} <= set(heard["group"])
-        assert {"events behind", "before", "until"} <= set(heard["columnheader"])
-        assert len([name for name in heard["image"] if "table's page lists" in name]) == 2
+def test_a_screen_reader_finds_parts_and_tables_by_name(laptop: Viewer) -> None:
+    page = laptop.page
+    expect(page.get_by_role("main")).to_have_count(1)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Pipeline orders")
+    expect(page.get_by_role("status")).to_have_attribute("aria-live", "polite")
+    expect(page.get_by_role("group", name="light or dark").get_by_role("button")).to_have_count(len(drawn.LIGHTS))
+    expect(page.get_by_role("rowheader", name=TABLE)).to_be_visible()
+    heard = names_by_role(page)
+    assert set(PARTS[""]) <= set(heard["region"])
+    assert {drawn.TABLES, drawn.CHANGES, drawn.ERRORS} <= set(heard["group"])
+    assert {"events behind", "before", "until"} <= set(heard["columnheader"])
+    assert len([name for name in heard["image"] if "table's page lists" in name]) == 2
 
 
 def names_by_role(page: Page) -> dict[str, list[str]]:
