@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -64,7 +65,7 @@ def insert_order(platform: Platform, order: int) -> None:
     )
 
 
-def mend(platform: Platform, **wanted: object) -> list[str]:
+def mend(platform: Platform, **wanted: Any) -> list[str]:
     """Re-snapshot; return the output. Lake and source must then be equal, and stay so."""
     said = read_again(platform, **wanted)
     ship(platform, 10_248)
@@ -73,7 +74,7 @@ def mend(platform: Platform, **wanted: object) -> list[str]:
     return said
 
 
-def read_again(platform: Platform, *, once_found: Callable[[], None] | None = None, **wanted: object) -> list[str]:
+def read_again(platform: Platform, *, once_found: Callable[[], None] | None = None, **wanted: Any) -> list[str]:
     """Re-snapshot; return the output. Lake and source must then be equal.
 
     `once_found` is called when a loss has been found and not yet repaired.
@@ -85,7 +86,7 @@ def read_again(platform: Platform, *, once_found: Callable[[], None] | None = No
         if once_found and line.startswith("found: "):
             once_found()
 
-    comparison = resnapshot_platform(platform, Wanted(timeout_s=TIMEOUT_S, **wanted), say)  # type: ignore[arg-type]
+    comparison = resnapshot_platform(platform, Wanted(timeout_s=TIMEOUT_S, **wanted), say)
     assert comparison.equal, said
     return said
 

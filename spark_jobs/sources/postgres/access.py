@@ -141,7 +141,8 @@ def of_secret(name: str) -> str | dict[str, Any]:
 
 # Waiting for a lock queued behind DDL would block other sessions; the next look retries. A look is idle while others
 # read its snapshot.
-_LIMITS = {"lock_timeout": "10s", "idle_in_transaction_session_timeout": "0"}
+LOCK_TIMEOUT = "10s"
+_LIMITS = {"lock_timeout": LOCK_TIMEOUT, "idle_in_transaction_session_timeout": "0"}
 # SQLSTATEs that waiting doesn't cure: a name in a statement is missing or not allowed, or the database is wrong. Not a
 # wrong password's (28), which may just be changing.
 _MISTAKES = ("42", "3D", "0A", "22")

@@ -21,7 +21,7 @@ from spark_jobs.decoding import schema, wire
 from spark_jobs.decoding.schema import Column
 from spark_jobs.options.jdbc_settings import DRIVER
 from spark_jobs.sources.batches import SMALL_BYTES, SMALL_EVENTS, Batch
-from spark_jobs.sources.postgres.access import Database, Look
+from spark_jobs.sources.postgres.access import LOCK_TIMEOUT, Database, Look
 from spark_jobs.sources.postgres.detection import Progress
 from spark_jobs.sources.postgres.event_sql import SourceColumn, literal
 from spark_jobs.sources.postgres.relation import ALL, Relation
@@ -267,7 +267,10 @@ class RelationBatch(Batch):
 
     @property
     def _reader_properties(self) -> dict[str, str]:
-        return self.database.reader_properties()
+        # Spark asks for the columns on a connection of its own, without `_reader_start`. Where DDL waits for the look,
+        # it waits for the DDL: that would never end, and the table's users wait for the DDL, too.
+        given = self.database.reader_properties()
+        return {**given, "options": f"{given.get('options', '')} -c lock_timeout={LOCK_TIMEOUT}".strip()}
 
     def _read(self, queries: Sequence[str]) -> DataFrame:
         """Read the results of queries together, through connections that see the look's snapshot."""

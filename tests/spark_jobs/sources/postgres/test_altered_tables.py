@@ -5,31 +5,36 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from local.services.postgres import ConnectionParameters
 from spark_jobs.errors import JobError
 from spark_jobs.ingest import Ingest
+from spark_jobs.sources.postgres import batch
 from tests.cases import long
 from tests.conftest import ask, execute
 from tests.spark_jobs.sources.postgres.conftest import Queried
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 
 WAIT_S = 120
+WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'relation'"
 
 
 @contextlib.contextmanager
 def committed_once_somebody_waits(queried: Queried, statements: str) -> Iterator[None]:
     """Run statements in a transaction that commits when another waits for its locks."""
-    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'relation'"
     until = time.monotonic() + WAIT_S
     with queried.transaction() as altering:
         altering.execute(statements)
 
         def commit() -> None:
-            while time.monotonic() < until and not ask(queried.parameters, waiting):
+            while time.monotonic() < until and not ask(queried.parameters, WAITING):
                 time.sleep(0.05)
             altering.connection.commit()
 
@@ -79,6 +84,31 @@ def test_a_view_whose_table_was_rewritten_while_a_look_waited_keeps_its_rows(que
         queried.run(job)
     job.close()
     assert queried.lake() == queried.source()
+
+
+def test_a_look_yields_to_ddl_that_waits_for_it_so_that_the_tables_users_need_not_wait(
+    queried: Queried, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark's question for the columns would stand behind the DDL, and the DDL behind this look."""
+    monkeypatch.setattr(batch, "SMALL_EVENTS", 0)
+    monkeypatch.setattr(batch, "LOCK_TIMEOUT", "200ms")
+    read, job, threads = batch.RelationBatch._read, queried.job(), list[threading.Thread]()
+
+    def read_behind_ddl(*given: Any) -> Any:
+        add = partial(queried.execute, "ALTER TABLE address ADD COLUMN phone text")
+        threads.append(threading.Thread(target=add))
+        threads[0].start()
+        wait_until(lambda: ask(queried.parameters, WAITING))
+        return read(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(batch.RelationBatch, "_read", read_behind_ddl)
+        with pytest.raises(Py4JJavaError, match="canceling statement due to lock timeout"):
+            job.run_batch()
+    job.close()  # as the loop does at once
+    threads[0].join(WAIT_S)
+    queried.equal_after(job=job)
+    job.close()
 
 
 def test_values_that_are_others_since_their_type_was_altered_arrive(queried: Queried) -> None:
