@@ -124,6 +124,7 @@ class Leaf:
     name: TableName
     sql: str = ""
     identity: Identity = "default"
+    unlogged: bool = False
     indexes: tuple[UniqueIndex, ...] = ()
 
     @property
@@ -154,7 +155,6 @@ class Table(Leaf):
 
     oid: int = 0
     kind: Kind
-    unlogged: bool = False
     row_security: bool = False
     has_policy: bool = False
     restricted: bool = False
@@ -203,8 +203,10 @@ class Table(Leaf):
         """Why the log can't deliver its changes; None if it can."""
         if reason := _NOT_PUBLISHED.get(self.kind):
             return reason
-        if self.unlogged:
-            return "unlogged: its changes aren't in the log (ALTER TABLE … SET LOGGED)"
+        for leaf in (self, *self.partitions):
+            if leaf.unlogged:
+                which = "" if leaf is self else f"its partition {leaf.name} is "
+                return f"{which}unlogged: its changes aren't in the log (ALTER TABLE … SET LOGGED)"
         if self.has_children:
             return (
                 "other tables inherit from it: its snapshot would have their rows, and changes come under their names;"

@@ -87,6 +87,7 @@ def _leaf(row: dict[str, Any], indexes: Mapping[int, Sequence[UniqueIndex]]) -> 
         "name": TableName(row.pop("schema"), row.pop("name")),
         "sql": row.pop("sql"),
         "identity": IDENTITIES[row.pop("identity")],
+        "unlogged": row.pop("unlogged"),
         "indexes": tuple(indexes.get(row["oid"], ())),
     }
 
