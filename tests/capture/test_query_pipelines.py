@@ -130,6 +130,9 @@ def test_a_view_and_a_query_are_queried_once_their_key_is_named(mine: Folder) ->
     assert "as the database has it" in again.output
     assert "public.wide: id isn't unique by an index" in again.output
     assert "public.wide: --look reads all of them once" in again.output
+    assert "the database knows its rows by" not in again.output
+    mine.write(mine.text().replace("FROM public.", "FROM "))
+    assert "(a query names each table with its schema)" in mine.run("describe", tables="city").output
 
 
 COLUMN = 'source = "public.address"\n'
