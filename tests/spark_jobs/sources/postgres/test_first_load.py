@@ -145,8 +145,6 @@ def test_rows_and_events_that_are_written_meanwhile_are_the_table(loaded: Loaded
 
 MANY = f"INSERT INTO {{}} SELECT i, i, {written_log.LARGE} FROM generate_series({{}}, {{}}) AS i"
 ODD = f"UPDATE w SET large = '{PLACEHOLDER}' WHERE id = 7"
-
-
 HEIRS = "CREATE TABLE c () INHERITS (w); INSERT INTO c VALUES (2000, 1, 'an heir')"
 GENERATED = "ALTER TABLE w ADD twice int GENERATED ALWAYS AS (v * 2) STORED"
 
@@ -156,10 +154,7 @@ GENERATED = "ALTER TABLE w ADD twice int GENERATED ALWAYS AS (v * 2) STORED"
     ("change", "rows", "quarantined"),
     [
         pytest.param("DELETE FROM w", 0, 0, id="empty"),
-        pytest.param(f"{ODD}; {HEIRS}", 19, 1, id="a value that is no value, and heirs"),
-        pytest.param(
-            f"{MANY.format('w', 21, 1500)}; {ODD}; {GENERATED}; {HEIRS}", 1499, 1, id="in parts, and all that"
-        ),
+        pytest.param(f"{MANY.format('w', 21, 1500)}; {ODD}; {GENERATED}; {HEIRS}", 1499, 1, id="in parts"),
     ],
 )
 def test_all_rows_of_a_table_come_and_then_its_events(loaded: Loaded, change: str, rows: int, quarantined: int) -> None:
@@ -314,12 +309,12 @@ def test_a_row_that_does_not_fit_when_all_is_read_again_stays_and_no_other_is_th
     loaded.extra, loaded.arguments = UNBUCKETED, ("--op", "BULK_INSERT")
     loaded.run()
     before = in_the_lake(loaded)
-    loaded.execute(ODD, "UPDATE w SET v = -1 WHERE id = 8")
+    loaded.execute(ODD, "UPDATE w SET v = -1 WHERE id = 8", HEIRS)
     loaded.arguments = (*loaded.arguments, *AGAIN)
     [report] = loaded.run()
     assert (report.upserts, report.deletes, report.quarantined) == (1, 0, 1)
     # It is in the source.
-    assert in_the_lake(loaded) == written_log.rows(loaded.parameters) | {7: before[7]}
+    assert in_the_lake(loaded) == written_log.rows(loaded.parameters, "ONLY w") | {7: before[7]}
 
 
 def test_rows_that_the_connector_had_read_before_are_passed_over(loaded: Loaded) -> None:
