@@ -5,6 +5,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from datetime import date
 
 import pytest
 
@@ -82,7 +83,7 @@ def test_a_view_whose_table_was_rewritten_while_a_look_waited_keeps_its_rows(que
     assert queried.lake() == queried.source()
 
 
-def test_values_that_are_others_since_their_type_was_altered_arrive_as_they_are_now(queried: Queried) -> None:
+def test_values_of_altered_types_and_of_a_new_column_arrive_as_they_are_now(queried: Queried) -> None:
     """Which changes of a type are noticed: test_login.py."""
     queried.execute(
         "CREATE TYPE own AS ENUM ('ok', 'bad')",
@@ -97,12 +98,16 @@ def test_values_that_are_others_since_their_type_was_altered_arrive_as_they_are_
     assert queried.run(job) == []
     job.close()
     assert all(row["own"] == "fine" for row in queried.lake().values())
-    # A job that is started with the schema file's new type.
+    # A job that is started with the schema file's new type; a new column isn't there, and has the catalogue's.
     queried.fields = {**queried.fields, "code": "string"}
-    [report] = queried.equal_after(
-        "ALTER TABLE address ALTER code TYPE text USING coalesce(lpad(code::text, 5, '0'), 'none')"
+    queried.execute(
+        "ALTER TABLE address ALTER code TYPE text USING coalesce(lpad(code::text, 5, '0'), 'none'),"
+        " ADD born date DEFAULT '2024-02-29'"
     )
-    assert report.upserts == 603
+    assert [report.upserts for report in queried.run()] == [603]
+    queried.fields = {**queried.fields, "born": {"type": "int", "connect.name": "io.debezium.time.Date"}}
+    assert queried.lake() == queried.source()
+    assert queried.lake()[1]["born"] == date(2024, 2, 29)
 
 
 @pytest.mark.parametrize(

@@ -161,9 +161,9 @@ def columns_of(batch: JdbcBatch) -> tuple[Column, ...]:
 
 def rows(frame: DataFrame) -> dict[int, dict[str, str]]:
     """Rows by key, values as text: NaN is NaN, and -0 isn't 0."""
-    assert frame.filter("reason IS NOT NULL").isEmpty()
-    found = [row["row"].asDict() for row in frame.select("row").collect()]
-    return {row["id"]: {name: repr(value) for name, value in row.items()} for row in found}
+    found = frame.select("reason", "row").collect()
+    assert {row["reason"] for row in found} == {None}
+    return {row["row"]["id"]: {name: repr(value) for name, value in row["row"].asDict().items()} for row in found}
 
 
 def looked(source: Jdbc) -> JdbcBatch:
