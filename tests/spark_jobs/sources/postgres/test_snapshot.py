@@ -52,7 +52,7 @@ def test_rows_and_the_changes_that_their_snapshot_lacks_are_the_table(
 ) -> None:
     execute(database, written_log.TABLE)
     chance = cases.chance()
-    for seed in (chance.randrange(10**9) for _ in range(8)):
+    for seed in (chance.randrange(10**9) for _ in range(4)):
         with written_log.slot(database):
             with written_log.writers(database, seed):
                 time.sleep(0.2)

@@ -71,7 +71,7 @@ def writers(parameters: Mapping[str, Any], seed: int) -> Iterator[None]:
                 try:
                     for _ in range(chance.randint(1, 4)):
                         cursor.execute(_statement(chance), [chance.randint(0, 30)])
-                        over.wait(chance.random() / 200)
+                        over.wait(chance.random() / 50)
                     connection.commit() if chance.random() < 0.9 else connection.rollback()
                 except psycopg2.Error:  # a deadlock
                     connection.rollback()
