@@ -322,23 +322,6 @@ def test_inserts_and_the_deletes_among_them(lake: Lake) -> None:
     assert any("this batch has deletes and is written by upsert" in line for line in lake.log)
 
 
-def test_the_partitioned_layout_moves_and_deletes_rows(lake: Lake) -> None:
-    lake.conf = "cdc_events_partitioned.properties"
-    lake.run(event(1, 10, "c", customer_id="A"), event(2, 10, "c", customer_id="A"), event(3, 10, "c", customer_id="B"))
-    assert (lake.table_path / "customer_id=A" / "order_id=1").is_dir()
-    report = lake.run(event(1, 20, customer_id="B"), event(2, 30, "d", customer_id="A"), event(3, 5, customer_id="OLD"))
-    assert report.quarantined == 0
-    assert lake.column("customer_id") == {1: "B", 3: "B"}
-    # ComplexKeyGenerator's encoding of a single key field differs by Hudi version: 0.14.1 to 1.0 write only the value.
-    table = lake.frame()
-    keys = {(row["_hoodie_record_key"], row["_hoodie_partition_path"]) for row in table.collect()}
-    assert keys == {("1", "customer_id=B/order_id=1"), ("3", "customer_id=B/order_id=3")}
-    # Without a value a row goes to Hudi's default partition.
-    assert lake.run(event(3, 40, customer_id=None)).quarantined == 0
-    assert (lake.table_path / "customer_id=__HIVE_DEFAULT_PARTITION__" / "order_id=3").is_dir()
-    assert lake.column("customer_id") == {1: "B", 3: None}
-
-
 def write_by_hand(lake: Lake, rows: DataFrame, **options: str) -> None:
     """Upsert rows of the table as another program does: without progress."""
     own = {name: value for name, value in lake.table().write_options("upsert").items() if "commitmeta" not in name}
