@@ -341,7 +341,7 @@ def test_progress_is_found_behind_other_commits_and_in_the_archive(lake: Lake) -
         "hoodie.cleaner.commits.retained": "1",
         "hoodie.commits.archival.batch": "1",
     }
-    for _ in range(6):
+    for _ in range(4):
         write_by_hand(lake, rows, **archiving)
     assert list((lake.table_path / ".hoodie").glob("*/.commits_.archive*"))  # `archived`, from Hudi 1.0 on `history`
     assert stored not in {path.read_text() for path in (lake.table_path / ".hoodie").glob("*.commit")}

@@ -81,8 +81,8 @@ def test_tables_are_independent_and_go_on_after_kill_9(job_run: JobRun) -> None:
     # A kill in the middle of a commit (at any other moment: test_kills.py). The quarantine is written before it: both
     # must be there once in the end.
     known = job_run.instants("inflight", "first")
-    changes = [event(1, 20, customer_id="NEW"), event(2, 21, "d"), event(1, 22, customer_id="NEWER"), "{broken"]
-    job_run.land(*changes, table="first")
+    changes = [event(1, 20, customer_id="NEW"), event(2, 21, "d"), event(1, 22, customer_id="NEWER")]
+    job_run.land(*changes, "{broken", table="first")
     job.wait_for(lambda: job_run.instants("inflight", "first") - known, "commit in flight")
     job.kill()
     job = job_run.start_all(tables)

@@ -194,6 +194,7 @@ def test_crashes_at_either_commit_double_no_version(kept: Kept, fails: Failing) 
     fails(kept.follow, committed=False, step=(differences, "compare"))
     assert not has_cached(kept.spark)
     fails(kept.follow, committed=True)
+    assert not has_cached(kept.spark)
     assert kept.follow() == 1
     assert kept.versions(key=1) == [(1, name) for name in ("one", "a", "b", "c", "d", "e")]
 
