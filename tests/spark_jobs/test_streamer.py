@@ -29,6 +29,7 @@ from tests.waiting import PATIENCE_S
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("empty_glue")
 def test_deltastreamers_command_line_and_properties_and_a_stop_file(
     job_run: JobRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
