@@ -24,6 +24,7 @@ from tests.spark_jobs.lake import Lake, has_cached
 pytestmark = pytest.mark.integration
 
 KEPT = {keys.HISTORY_KEPT: "true"}
+AT_ONCE = {"hoodie.clean.max.commits": "1"}
 START = datetime(2026, 1, 1, tzinfo=UTC)
 Version = tuple[int, str | None]
 
@@ -101,8 +102,7 @@ def test_every_version_is_there_once_in_order_even_those_of_cleaned_commits(kept
 
     # Three commits are cleaned before the history has them: their events have the versions. What is sent again is none:
     # the history has it, or a commit that waits does.
-    at_once = {"hoodie.clean.max.commits": "1"}
-    kept.lake.extra = KEPT | at_once | {"hoodie.cleaner.commits.retained": "1"}
+    kept.lake.extra = KEPT | AT_ONCE | {"hoodie.cleaner.commits.retained": "1"}
     again += [change(4, 13, "c"), change(4, 14, "d")]
     kept.lake.run(*again, change(1, 40, "a"), change(1, 41, "b"))
     kept.lake.run(*again, change(4, 15, "e"), change(1, 50, "c"))
@@ -110,14 +110,6 @@ def test_every_version_is_there_once_in_order_even_those_of_cleaned_commits(kept
     assert kept.follow() == 1
     assert kept.versions(key=4) == [(4, name) for name in ("a", None, "b", "c", "d", "e")]
     assert kept.versions(key=1)[-6:] == [(1, name) for name in ("one", "a", "b", "c", None, "d")]
-    assert kept.put_away() == []
-    # Cleaning by versions doesn't say which commits it kept: the newest alone is certainly whole.
-    by_versions = {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.cleaner.fileversions.retained": "1"}
-    kept.lake.extra = at_once | by_versions
-    kept.lake.run(change(1, 70, "e"), change(1, 71, "f"))
-    table = kept.lake.table()
-    assert table.first_whole() == table.last_instant()
-    # Without a history, no events are stored.
     assert kept.put_away() == []
 
 
@@ -201,6 +193,14 @@ def test_crashes_at_either_commit_double_no_version(kept: Kept, fails: Failing) 
     # Events that the history has, and a crash's leftovers, are removed.
     kept.lake.run(change(1, 15, "f"))
     kept.follow()
+    assert kept.put_away() == []
+    # Cleaning by versions doesn't say which commits it kept: the newest alone is certainly whole.
+    by_versions = {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.cleaner.fileversions.retained": "1"}
+    kept.lake.extra = AT_ONCE | by_versions
+    kept.lake.run(change(1, 70, "e"), change(1, 71, "f"))
+    table = kept.lake.table()
+    assert table.first_whole() == table.last_instant()
+    # Without a history, no events are stored.
     assert kept.put_away() == []
 
 
