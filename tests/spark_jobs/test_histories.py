@@ -15,7 +15,8 @@ pytestmark = pytest.mark.integration
 @pytest.mark.parametrize(
     ("table_type", "extra"),
     [
-        ("COPY_ON_WRITE", {}),
+        # In each run the one with logs, views of base files and a compaction; test_redelivery.py's are copy-on-write.
+        long("COPY_ON_WRITE", {}),
         ("MERGE_ON_READ", {}),
         long("COPY_ON_WRITE", PARTITIONED),
         long("MERGE_ON_READ", PARTITIONED),

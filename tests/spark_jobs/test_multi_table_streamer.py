@@ -1,5 +1,6 @@
 """Many tables in one Spark application, through spark-submit: captured and derived, each independent of the others."""
 
+import json
 import signal
 import threading
 from typing import Any
@@ -7,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from contract.events import READ_MS
+from contract.events import PLACEHOLDER, READ_MS
 from contract.history import COMMIT, ENDED, SUFFIX, VERSION
 from spark_jobs import table_job
 from spark_jobs.errors import SettingsError
@@ -77,25 +78,37 @@ def test_tables_are_independent_and_go_on_after_kill_9(job_run: JobRun) -> None:
     job.wait_for(lambda: "failing" in job.states("bad") and "failing" in job.states("second"), "word of the failing")
     assert "3 rows of one key, so order_id doesn't tell its rows apart" in job.text()
     assert f"datalake.second: attempt 1 failed, again in 1 s: {absent}: no such file" in job.text()
+    # A kill in the middle of a commit (at any other moment: test_kills.py). The quarantine is written before it: both
+    # must be there once in the end.
+    known = job_run.instants("inflight", "first")
     changes = [event(1, 20, customer_id="NEW"), event(2, 21, "d"), event(1, 22, customer_id="NEWER")]
-    job_run.land(*changes, table="first")
-    job.wait_for(lambda: len(job.commits("first")) == 2, "second commit of the captured table")
+    job_run.land(*changes, "{broken", table="first")
+    job.wait_for(lambda: job_run.instants("inflight", "first") - known, "commit in flight")
     job.kill()
     job = job_run.start_all(tables)
+    job.wait_for(lambda: "failing" in job.states("second"), "word of the failing one")
+    absent.write_text(SCHEMA.read_text())
     job.wait_for(lambda: customers(job_run, "good") == {1: "newer", 3: "other"}, "the derived table's changes")
+    # A commit that wasn't whole on the disk never happened, and its events came again.
+    again = [(commit["events"], commit["quarantined"], commit["missing_offsets"]) for commit in job.commits("first")]
+    assert again in ([("4", "1", "0")], [])
+    [path] = job_run.quarantine_files("first")
+    assert [json.loads(line)["text"] for line in path.read_text().splitlines()] == ["{broken"]
     assert customers(job_run, "bad") == {}
     expected: list[tuple[int, str | None, bool]] = [(1, name, False) for name in ("VINET", "NEW", "NEWER")]
     expected += [(2, "VINET", False), (2, None, True), (3, "OTHER", False)]
     job.wait_for(lambda: versions(job_run, "first") == expected, "each version once")
-    job.wait_for(lambda: "failing" in job.states("second"), "word of the failing one")
-    absent.write_text(SCHEMA.read_text())
     job.wait_for(lambda: job.commits("second"), "commit of the one that was mended")
     assert job.states("second") == ["starting", "failing", "running"]
-    assert [job_run.lsns(name) for name in ("first", "second")] == [{1: 22, 3: 10}, {1: 10}]
-    # Each has its own claim, and a stop ends all of them between two commits.
+    assert job_run.lsns("second") == {1: 10}
+    # Each has its own claim. A signal in the middle of a commit: it is finished, and a second one changes nothing.
     claimed = {path.name for path in (job_run.folder / "lake" / "_claims").iterdir()}
     assert claimed == {table.table for table in tables}
-    assert job.terminate(signal.SIGTERM) == 0
+    known = job_run.instants("inflight", "first")
+    job_run.land(event(1, 24, products=PLACEHOLDER), table="first")
+    job.wait_for(lambda: job_run.instants("inflight", "first") - known, "commit in flight")
+    assert job.terminate(signal.SIGTERM, signal.SIGTERM, signal.SIGINT) == 0
+    assert job_run.lsns("first") == {1: 24, 3: 10}
     assert {job.states(table.table)[-1] for table in tables} == {"stopped"}
     assert "Traceback" not in job.text()
 

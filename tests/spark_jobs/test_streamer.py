@@ -1,9 +1,8 @@
-"""The job through spark-submit: HoodieDeltaStreamer's command line, signals, kill -9 and an outage of S3."""
+"""The job through spark-submit: HoodieDeltaStreamer's command line, a stop file and an outage of S3."""
 
 import contextlib
 import gzip
 import itertools
-import json
 import os
 import signal
 import threading
@@ -22,7 +21,6 @@ from spark_jobs.errors import JobError, UndescribedError
 from spark_jobs.options import keys
 from spark_jobs.runtime.retry import Backoff
 from tests.spark_jobs.events import AWS, SCHEMA, TOPIC, Event, as_lines, event, glue_table
-from tests.spark_jobs.model import PLACEHOLDER
 from tests.spark_jobs.options.test_options import DELTASTREAMER_LINE
 from tests.spark_jobs.options.test_settings import DELTASTREAMER_PROPERTIES, decide
 from tests.spark_jobs.programs import TABLE, JobRun, Storage
@@ -31,7 +29,11 @@ from tests.waiting import PATIENCE_S
 
 
 @pytest.mark.integration
-def test_deltastreamers_command_line_and_properties(job_run: JobRun) -> None:
+@pytest.mark.usefixtures("empty_glue")
+def test_deltastreamers_command_line_and_properties_and_a_stop_file(
+    job_run: JobRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(os.environ, "AWS_ENDPOINT_URL_CLOUDWATCH", job_run.glue_endpoint)
     for order_id, customer in [(1, "A"), (2, "B"), (3, "[missing]")]:
         folder = job_run.landing() / f"customer_id={customer}" / f"order_id={order_id}"
         folder.mkdir(parents=True)
@@ -39,15 +41,21 @@ def test_deltastreamers_command_line_and_properties(job_run: JobRun) -> None:
         (folder / f"demo(0_{order_id:012d}).json").write_text(as_lines([event(order_id, order_id, "c", **fields)]))
     text = DELTASTREAMER_PROPERTIES.replace("s3://data-lake-demo-cevo/hudi/config/schema.avsc", str(SCHEMA))
     text = text.replace("s3://data-lake-demo-cevo/cdc-events/", f"file://{job_run.landing()}/")
+    stop = job_run.folder / "stop" / "dev-cdc-lake-cdc_events"
+    own = f"{keys.STOP_FILE}={stop}\n{keys.METRICS_NAMESPACE}={job_run.folder.name}\n"
     properties = job_run.folder / "cdc_events_deltastreamer_s3.properties"
-    properties.write_text(text)
+    properties.write_text(f"{text}\n{own}")
     changed = {DELTASTREAMER_LINE[5]: str(properties), DELTASTREAMER_LINE[9]: f"{job_run.path()}/"}
     job = job_run.submit([changed.get(argument, argument) for argument in DELTASTREAMER_LINE])
-    # A signal in the middle of a commit: it is finished, a second one changes nothing, and the catalog is synced.
+    # A stop file in the middle of a commit: it is finished, published, and the catalog is synced.
     job.wait_for(lambda: job_run.instants("inflight"), "commit in flight")
-    assert job.terminate(signal.SIGTERM, signal.SIGTERM, signal.SIGINT) == 0
+    stop.parent.mkdir()
+    stop.touch()
+    assert job.process.wait(PATIENCE_S) == 0
+    assert f"stopped by {stop}" in job.text()
     [commit] = job.commits()
     assert (commit["files"], commit["events"], commit["upserts"], commit["quarantined"]) == ("3", "3", "3", "0")
+    assert published_events(job_run) == 3
     assert (job_run.path() / "customer_id=A" / "order_id=1").is_dir()
     assert "hoodie.datasource.hive_sync.jdbcurl is not used" in job.text()
     assert glue_table(job_run.glue_endpoint)["partitions"] == [
@@ -55,46 +63,6 @@ def test_deltastreamers_command_line_and_properties(job_run: JobRun) -> None:
         ("B", "2"),
         ("__HIVE_DEFAULT_PARTITION__", "3"),
     ]
-
-
-@pytest.mark.integration
-def test_a_kill_in_a_commit_and_a_stop_file(job_run: JobRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At any other moment: test_kills.py."""
-    monkeypatch.setitem(os.environ, "AWS_ENDPOINT_URL_CLOUDWATCH", job_run.glue_endpoint)
-    stop = job_run.folder / "stop" / "dev-cdc-lake-cdc_events"
-    own = {keys.STOP_FILE: str(stop), keys.METRICS_NAMESPACE: job_run.folder.name}
-    table = job_run.table(configuration=own)
-    job_run.land(*(event(number, 100 + number, "c") for number in range(1, 50)))
-    job_run.land("{broken", event(2, 201, "d"))
-
-    # The quarantine is written before the commit: after a kill between the two, both must exist once in the end.
-    job = job_run.start(table)
-    job.wait_for(lambda: job_run.instants("inflight"), "commit in flight")
-    job.kill()
-
-    job_run.land(event(1, 200))
-    job = job_run.start(table)
-    job.wait_for(job.commits, "commit")
-    [commit] = job.commits()
-    # A commit that wasn't whole on the disk never happened, and its events came again.
-    assert (commit["events"], commit["quarantined"]) in (("1", "0"), ("52", "1"))
-    assert commit["missing_offsets"] == "0"
-    [path] = job_run.quarantine_files()
-    assert [json.loads(line)["text"] for line in path.read_text().splitlines()] == ["{broken"]
-
-    # A stop file in the middle of a commit: it is finished, published, and the catalog is synced.
-    known = job_run.instants("inflight")
-    job_run.land(event(3, 300), event(2, 150), event(4, 310, products=PLACEHOLDER), event(5, 320, "d"))
-    job.wait_for(lambda: job_run.instants("inflight") - known, "commit in flight")
-    stop.parent.mkdir()
-    stop.touch()
-    assert job.process.wait(PATIENCE_S) == 0
-    assert f"stopped by {stop}" in job.text()
-    assert [commit["quarantined"] for commit in job.commits()[1:]] == ["0"]
-    assert published_events(job_run) == sum(int(commit["events"]) for commit in job.commits())
-    expected = {number: 100 + number for number in (3, 4, *range(6, 50))} | {1: 200, 3: 300, 4: 310}
-    assert job_run.lsns() == expected
-    assert glue_table(job_run.glue_endpoint)["Name"] == "cdc_events"
     assert "Traceback" not in job.text()
 
 

@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -94,23 +95,7 @@ def test_events_are_read_by_the_contracts_names(decode: Decode, monkeypatch: pyt
     assert [row["placeholders"] for row in rows] == [[], [], [], ["products"]]
 
 
-def test_an_array_has_each_date_that_postgresql_has(decode: Decode) -> None:
-    dates = {
-        "0001-01-01": -719_162,
-        "0001-12-31 BC": -719_163,
-        "4714-11-24 BC": -2_440_588,
-        "2000-02-29": 11_016,
-        "294247-01-11": 106_751_992,
-        "5874897-12-31": 2_145_042_905,
-        "infinity": 2_146_033_979,
-        "-infinity": -2_147_472_691,
-    }
-    days = {"type": "array", "items": ["null", {"type": "int", "connect.name": "io.debezium.time.Date"}]}
-    by = schema_of(order_id="int", days=days)
-    [row] = decode({"order_id": 1, "days": [*dates.values(), None]}, by=by)
-    assert (row["reason"], json.loads(row["row"]["days"] or "[]")) == (None, [*dates, None])
-
-
+MICROS = {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}
 _NOT_ISO = "value: updated_at (not ISO 8601 text with an offset)"
 
 
@@ -203,8 +188,7 @@ def test_events_are_ordinary_in_each_constant_order_of_their_fields(
 
 
 def test_many_columns_alike_are_checked_as_few_are(spark: SparkSession, decode: Decode) -> None:
-    micros = {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}
-    by = schema_of(order_id="int", **{f"at_{number}": micros for number in range(20)})
+    by = schema_of(order_id="int", **{f"at_{number}": MICROS for number in range(20)})
     good = {"order_id": 1} | dict.fromkeys((f"at_{number}" for number in range(20)), 1)
     bad = good | {"at_3": -9_223_372_036_853_775_000}
     assert decode(good, bad, by=by)[1]["reason"].startswith("value: at_3 (not microseconds since")
@@ -230,127 +214,128 @@ def test_only_one_part_of_a_key_has_to_have_a_value(spark: SparkSession, columns
     assert [row["reason"] for row in found.orderBy("number").collect()] == reasons
 
 
-def test_numbers_and_json_of_other_schemas(decode: Decode) -> None:
-    columns = schema_of(
-        order_id="long",
-        price="double",
-        paid="boolean",
-        at={"type": "long", "logicalType": "timestamp-millis"},
-        micros={"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"},
-        extra={"type": "string", "connect.name": "io.debezium.data.Json"},
-    )
-    good = {"order_id": 1, "price": 3, "paid": True, "at": 1_000, "micros": 1_500_000, "extra": {"a": [1]}}
-    rows = decode(good, good | {"price": "3"}, good | {"paid": "true"}, by=columns)
-    assert [row["reason"] for row in rows] == [None, "type: price (not double)", "type: paid (not boolean)"]
-    numbers = ["1e999", "-1e999", "1e-400", "9007199254740993", "9007199254740992", "0.0", "0e5", "1e300", "-12.5"]
-    texts = good | {"extra": '{"a":[1]}'}
-    found = decode(*(json.dumps(texts).replace('"price": 3', f'"price": {number}') for number in numbers), by=columns)
-    assert [row["reason"] for row in found[:4]] == ["value: price (no double is that number)"] * 4
-    assert [row["row"]["price"] for row in found[4:]] == [2.0**53, 0.0, 0.0, 1e300, -12.5]
-    assert [row["reason"] for row in found[4:]] == [None] * 5
-    assert rows[0]["row"]["price"] == 3.0
-    assert rows[0]["row"]["extra"] == '{"a":[1]}'
-    assert rows[0]["row"]["at"].astimezone(dt.UTC) == dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC)
-    assert rows[0]["row"]["micros"].astimezone(dt.UTC) == dt.datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=dt.UTC)
-
-
-# For a table with columns `tags` (text), `weight` (double) and `size` (float): a line's end, and why it doesn't fit.
-OWN: list[tuple[str, str | None]] = [
-    ('"tags": [1, 2], "weight": 0.30000000000000004', None),
-    ('"tags": [1, 2], "customer_id": "3.14159265358979323"', None),
-    ('"tags": ["3.14159265358979323", {"3.14159265358979323": "\\"3.14159265358979323"}]', None),
-    ('"tags": [3.14159265358979323]', "value: tags (a number in it would change)"),
-    ('"t\\u0061gs": 3.14159265358979323', "value: tags (a number in it would change)"),
-    ('"tags": 12345678901234567890e5', "value: tags (a number in it would change)"),
-    ('"tags": 1e999', "value: tags (a number in it would change)"),
-    ('"customer_id": "7", "tags": {"customer_id": 7}', None),
-    ('"customer_id": 7, "tags": {"customer_id": "7"}', "type: customer_id (not string)"),
-    ('"c\\u0075stomer_id": 7', "type: customer_id (not string)"),
-    ('"weight": 0, "tags": {"weight": 1e-12}', None),
-    ('"weight": 1e-999, "tags": {"weight": 0}', "value: weight (no double is that number)"),
-    ('"weight": 1e999, "tags": {"weight": "x"}', "value: weight (no double is that number)"),
-    ('"weight": "Infinity", "tags": {"weight": 1}', None),
-    ('"size": 1e-60', "value: size (no float is that number)"),
-    ('"new": "Infinity", "customer_id": "1e999"', None),
-    ('"new": -1e999, "customer_id": "Infinity"', "value: a new field's number is too large"),
+# Columns of each kind, in one table.
+ARRAYS_DAY = ["null", {"type": "int", "connect.name": "io.debezium.time.Date"}]
+KINDS: dict[str, Any] = {
+    "order_id": "int",
+    "customer_id": "string",
+    "cost": "double",
+    "size": "float",
+    "paid": "boolean",
+    "at": {"type": "long", "logicalType": "timestamp-millis"},
+    "micros": MICROS,
+    "extra": {"type": "string", "connect.name": "io.debezium.data.Json"},
+    "days": {"type": "array", "items": ARRAYS_DAY},
+    "tags": {"type": "array", "items": "string"},
+    "counts": {"type": "array", "items": ["null", "int"]},
+    "photo": "bytes",
+    "price": {"type": "string", "logicalType": "decimal", "precision": 5, "scale": 2},
+    "sum": {"type": "bytes", "logicalType": "decimal", "precision": 20, "scale": 2},
+    "flags": {"type": "bytes", "connect.name": "io.debezium.data.Bits", "connect.parameters": {"length": "4"}},
+    "weight": "double",
+    "opens": {"type": "long", "connect.name": "io.debezium.time.MicroTime"},
+    "traits": {"type": "string", "connect.name": events.HSTORE},
+}
+NOTE = {"name": "order_note", "type": "string", "source.name": 'Order "Note" (1)'}
+DATES = {
+    "0001-01-01": -719_162,
+    "0001-12-31 BC": -719_163,
+    "4714-11-24 BC": -2_440_588,
+    "2000-02-29": 11_016,
+    "294247-01-11": 106_751_992,
+    "5874897-12-31": 2_145_042_905,
+    "infinity": 2_146_033_979,
+    "-infinity": -2_147_472_691,
+}
+GOOD = {"cost": 3, "paid": True, "at": 1_000, "micros": 1_500_000, "extra": {"a": [1]}}
+AT, MICROS_AT = (dt.datetime(1970, 1, 1, 0, 0, 1, micros, tzinfo=dt.UTC) for micros in (0, 500_000))
+UNFIT = "value: sum (not a decimal number as text)"
+CHANGED = "value: tagged (a number in it would change)"
+# A line's end, why it doesn't fit, and what its columns have.
+OF_KINDS: list[tuple[str | dict[str, Any], str | None, dict[str, Any]]] = [
+    ({"days": [*DATES.values(), None]}, None, {"days": json.dumps([*DATES, None], separators=(",", ":"))}),
+    (GOOD, None, {"cost": 3.0, "extra": '{"a":[1]}', "at": AT, "micros": MICROS_AT}),
+    ({"extra": '{"a":[1]}'}, None, {"extra": '{"a":[1]}'}),
+    (GOOD | {"cost": "3"}, "type: cost (not double)", {}),
+    (GOOD | {"paid": "true"}, "type: paid (not boolean)", {}),
+    *(
+        (f'"cost": {number}', "value: cost (no double is that number)", {})
+        for number in ("1e999", "-1e999", "1e-400", "9007199254740993")
+    ),
+    ('"cost": 9007199254740992', None, {"cost": 2.0**53}),
+    ('"cost": 0.0', None, {"cost": 0.0}),
+    ('"cost": 0e5', None, {"cost": 0.0}),
+    ('"cost": 1e300', None, {"cost": 1e300}),
+    ('"cost": -12.5', None, {"cost": -12.5}),
+    # A field is judged by its own text; `tagged` came with events, as text.
+    ('"tagged": [1, 2], "weight": 0.30000000000000004', None, {}),
+    ('"tagged": [1, 2], "customer_id": "3.14159265358979323"', None, {}),
+    ('"tagged": ["3.14159265358979323", {"3.14159265358979323": "\\"3.14159265358979323"}]', None, {}),
+    ('"tagged": [3.14159265358979323]', CHANGED, {}),
+    ('"t\\u0061gged": 3.14159265358979323', CHANGED, {}),
+    ('"tagged": 12345678901234567890e5', CHANGED, {}),
+    ('"tagged": 1e999', CHANGED, {}),
+    # Too long for a recursive regular expression.
+    (f'"tagged": [{"1.5, " * 100_000} 3.14159265358979323]', CHANGED, {}),
+    ('"customer_id": "7", "tagged": {"customer_id": 7}', None, {}),
+    ('"customer_id": 7, "tagged": {"customer_id": "7"}', "type: customer_id (not string)", {}),
+    ('"c\\u0075stomer_id": 7', "type: customer_id (not string)", {}),
+    ('"weight": 0, "tagged": {"weight": 1e-12}', None, {}),
+    ('"weight": 1e-999, "tagged": {"weight": 0}', "value: weight (no double is that number)", {}),
+    ('"weight": 1e999, "tagged": {"weight": "x"}', "value: weight (no double is that number)", {}),
+    ('"weight": "Infinity", "tagged": {"weight": 1}', None, {}),
+    ('"size": 1e-60', "value: size (no float is that number)", {}),
+    ('"new": "Infinity", "customer_id": "1e999"', None, {}),
+    ('"new": -1e999, "customer_id": "Infinity"', "value: a new field's number is too large", {}),
+    # What Debezium has spoiled.
+    (
+        {'Order "Note" (1)': "a", "tags": ["a", None], "counts": [], "photo": "AP8="},
+        None,
+        {"order_note": "a", "tags": '["a",null]'},
+    ),
+    ({'Order "Note" (1)': 7}, 'type: Order \\"Note\\" (1) (not string)', {}),
+    # Arrays of several dimensions.
+    ({"counts": [None, None]}, "value: counts (not an array of one dimension)", {}),
+    ({"tags": ["[Ljava.lang.String;@6aa72406"]}, "value: tags (not an array of one dimension)", {}),
+    ({"photo": "?"}, "value: photo (not bytes in Base64)", {}),
+    ({"price": "1234.00"}, "value: price (not a decimal number as text)", {}),
+    # Without a column for it.
+    ({"price": "NAN"}, "value: price (not a decimal number as text)", {}),
+    ({"flags": "EA=="}, "value: flags (not bits in Base64, the lowest first)", {}),
+    ({"traits": '{"a": "1", "a": "2"}'}, "value: traits (not a JSON object of texts)", {}),
+    ({"weight": "NaN"}, None, {}),
+    ({"weight": "heavy"}, "type: weight (not double)", {}),
+    ({"opens": 86_400_000_001}, "value: opens (not microseconds since midnight)", {}),
+    # The year 294276, beyond 64 bits.
+    (
+        {"micros": -9_223_372_036_853_775_810},
+        "value: micros (not microseconds since 1970-01-01T00:00Z, until the year 294246)",
+        {},
+    ),
+    # Decimals are taken as text and as numbers, and never rounded; Spark writes some as 1.234567825E7 and 1.0E-4.
+    *(
+        (f'"sum": {sent}', None, {"sum": found and Decimal(found)})
+        for sent, found in [
+            ('"12.50"', "12.50"),
+            ("12.5", "12.50"),
+            ("-0.01", "-0.01"),
+            ("12345678.25", "12345678.25"),
+            ("123456789012345678", "123456789012345678.00"),
+            ("null", None),
+        ]
+    ),
+    # The last one: `decimal.handling.mode=precise`.
+    *((f'"sum": {sent}', UNFIT, {}) for sent in ("0.0001", "12.345", "true", '{"scale": 2}', '"/+8="')),
+    # As a double, it would become another number.
+    ('"sum": 123456789012345.67', "value: sum (a number in it would change)", {}),
 ]
 
 
-def test_a_field_is_judged_by_its_own_text(decode: Decode) -> None:
-    columns = schema_of(order_id="int", customer_id="string", weight="double", size="float")
-    tags = T.StructType([T.StructField("tags", T.StringType())])
-    # The last one is too long for a recursive regular expression.
-    cases = [*OWN, (f'"tags": [{"1.5, " * 100_000} 3.14159265358979323]', "value: tags (a number in it would change)")]
-    rows = decode(*(f'{{"order_id": 1, {end}}}' for end, _ in cases), by=extend(columns, tags))
-    assert [row["reason"] for row in rows] == [reason for _, reason in cases]
-
-
-ODD: list[dict[str, Any]] = [
-    {"name": "order_id", "type": "int"},
-    {"name": "order_note", "type": "string", "source.name": 'Order "Note" (1)'},
-    {"name": "tags", "type": {"type": "array", "items": "string"}},
-    {"name": "counts", "type": {"type": "array", "items": ["null", "int"]}},
-    {"name": "photo", "type": "bytes"},
-    {"name": "price", "type": {"type": "string", "logicalType": "decimal", "precision": 5, "scale": 2}},
-    {"name": "flags", "type": {"type": "bytes", "connect.name": "io.debezium.data.Bits"}},
-    {"name": "weight", "type": "double"},
-    {"name": "opens", "type": {"type": "long", "connect.name": "io.debezium.time.MicroTime"}},
-    {"name": "traits", "type": {"type": "string", "connect.name": events.HSTORE}},
-    {"name": "since", "type": {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}},
-]
-ODD[6]["type"]["connect.parameters"] = {"length": "4"}
-
-
-def test_values_that_debezium_has_spoiled_are_not_taken(decode: Decode) -> None:
-    columns = parse(avro({}, *ODD), "odd.avsc")
-    cases: list[tuple[Event, str | None]] = [
-        ({'Order "Note" (1)': "a", "tags": ["a", None], "counts": [], "photo": "AP8="}, None),
-        ({'Order "Note" (1)': 7}, 'type: Order \\"Note\\" (1) (not string)'),
-        # Arrays of several dimensions.
-        ({"counts": [None, None]}, "value: counts (not an array of one dimension)"),
-        ({"tags": ["[Ljava.lang.String;@6aa72406"]}, "value: tags (not an array of one dimension)"),
-        ({"photo": "?"}, "value: photo (not bytes in Base64)"),
-        ({"price": "1234.00"}, "value: price (not a decimal number as text)"),
-        # Without a column for it.
-        ({"price": "NAN"}, "value: price (not a decimal number as text)"),
-        ({"flags": "EA=="}, "value: flags (not bits in Base64, the lowest first)"),
-        ({"traits": '{"a": "1", "a": "2"}'}, "value: traits (not a JSON object of texts)"),
-        ({"weight": "NaN"}, None),
-        ({"weight": "heavy"}, "type: weight (not double)"),
-        ({"opens": 86_400_000_001}, "value: opens (not microseconds since midnight)"),
-        # The year 294276, beyond 64 bits.
-        (
-            {"since": -9_223_372_036_853_775_810},
-            "value: since (not microseconds since 1970-01-01T00:00Z, until the year 294246)",
-        ),
-    ]
-    rows = decode(*({"order_id": 1} | fields for fields, _ in cases), by=columns)
-    assert [row["reason"] for row in rows] == [reason for _, reason in cases]
-    assert rows[0]["row"]["order_note"] == "a"
-    assert rows[0]["row"]["tags"] == '["a",null]'
-
-
-def test_decimals_are_taken_as_text_and_as_numbers_and_never_rounded(decode: Decode) -> None:
-    kind = {"type": "bytes", "logicalType": "decimal", "precision": 20, "scale": 2}
-    columns = schema_of(order_id="int", price=kind)
-    unfit = "value: price (not a decimal number as text)"
-    changed = "value: price (a number in it would change)"
-    cases: list[tuple[str, str | None]] = [
-        ('"12.50"', "12.50"),
-        ("12.5", "12.50"),
-        ("-0.01", "-0.01"),
-        # Spark writes these as 1.234567825E7 and 1.0E-4.
-        ("12345678.25", "12345678.25"),
-        ("0.0001", unfit),
-        ("123456789012345678", "123456789012345678.00"),
-        ("null", None),
-        ("12.345", unfit),
-        ("true", unfit),
-        ('{"scale": 2}', unfit),
-        ('"/+8="', unfit),  # `decimal.handling.mode=precise`
-        # As a double, it would become another number.
-        ("123456789012345.67", changed),
-    ]
-    rows = decode(*(f'{{"order_id": 1, "price": {sent}}}' for sent, _ in cases), by=columns)
-    found = [row["reason"] or (None if row["row"]["price"] is None else str(row["row"]["price"])) for row in rows]
-    assert found == [expected for _, expected in cases]
+def test_each_kind_of_column_takes_what_fits_and_says_what_does_not(decode: Decode) -> None:
+    tagged = T.StructType([T.StructField("tagged", T.StringType())])
+    by = extend(parse(avro(KINDS, NOTE), "t.avsc"), tagged)
+    ends = [end if isinstance(end, str) else json.dumps(end)[1:-1] for end, _, _ in OF_KINDS]
+    rows = decode(*(f'{{"order_id": 1, {end}}}' for end in ends), by=by)
+    assert [row["reason"] for row in rows] == [reason for _, reason, _ in OF_KINDS]
+    for row, (_, _, expected) in zip(rows, OF_KINDS, strict=True):
+        assert {name: _in_utc(row["row"][name]) for name in expected} == expected

@@ -4,14 +4,12 @@ import json
 from typing import Any
 
 import pytest
-from pyspark.sql import functions as F
 
 from contract.events import EVENT_ID
 from spark_jobs.decoding.row_keys import DEFAULT, values_of
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import keys
-from spark_jobs.table.glue import sync_to_glue
-from tests.spark_jobs.events import CONF, Event, event, glue_table
+from tests.spark_jobs.events import CONF, Event, event
 from tests.spark_jobs.lake import Lake
 
 PARTITIONED = "cdc_events_partitioned.properties"
@@ -37,40 +35,6 @@ def key_only_delete(order_id: int, lsn: int) -> Event:
 )
 def test_a_folder_is_decoded_as_hive_does(path: str, values: list[str]) -> None:
     assert values_of(path) == values
-
-
-@pytest.mark.integration
-def test_any_text_is_one_folder_within_the_table_and_reads_as_itself(lake: Lake, empty_glue: str) -> None:
-    lake.conf, lake.arguments = PARTITIONED, ("--enable-sync",)
-    texts = ["a/../../../esc", "a:b", ".", "..", "x=[y]%2F"]
-    events = [event(number, 10, "c", customer_id=text) for number, text in enumerate([*texts, None, ""])]
-    unplaceable = [event(8, 10, "c", customer_id=DEFAULT), event(9, 10, "c", customer_id="%" * 100)]
-    report = lake.run(*events, *unplaceable)
-    assert (report.upserts, report.quarantined) == (7, 2)
-    # A reader that uses folders, like Athena, takes the value from there.
-    rows = {key: row["customer_id"] for key, row in lake.rows(by_spark=True).items()}
-    assert rows == dict(enumerate([*texts, None, None]))
-    assert {path.name for path in lake.folder.iterdir()} == {"landing", "lake"}
-    assert {path.parents[1] for path in lake.folder.rglob("*.parquet")} == {
-        lake.table_path / name
-        for name in ("a%2F..%2F..%2F..%2Fesc", "a%3Ab", ".", "..", "x%3D%5By%5D%252F", DEFAULT)
-        for name in [f"customer_id={name}"]
-    }
-    table = lake.frame()
-    assert [row["order_id"] for row in table.filter(F.col("customer_id") == "a:b").collect()] == [1]
-    assert lake.quarantined()[0]["reason"] == f"partition: customer_id can't be a folder's name: {DEFAULT}"
-
-    # Athena takes the values from Glue: the plain text there, the folder in the location.
-    decided = lake.settings()
-    assert decided.sync is not None
-    for _ in range(2):
-        sync_to_glue(lake.spark, decided.sync, decided.table)
-    listed = [(text, str(number)) for number, text in enumerate([*texts, DEFAULT, DEFAULT])]
-    assert glue_table(empty_glue)["partitions"] == sorted(listed)
-
-    # A delete with only the key finds its row through the global index.
-    assert lake.run(key_only_delete(1, 20)).quarantined == 0
-    assert sorted(lake.lsns()) == [0, 2, 3, 4, 5, 6]
 
 
 @pytest.mark.long

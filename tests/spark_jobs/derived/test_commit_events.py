@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from analytics.queries import QUERIES
 from contract.history import COMMIT, ENDED, VERSION
 from spark_jobs.derived import differences, history
+from spark_jobs.derived.history import HistoryTable
 from spark_jobs.options import keys
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.table.commits import Carried, Timeline
@@ -22,6 +24,7 @@ from tests.spark_jobs.lake import Lake, has_cached
 pytestmark = pytest.mark.integration
 
 KEPT = {keys.HISTORY_KEPT: "true"}
+AT_ONCE = {"hoodie.clean.max.commits": "1"}
 START = datetime(2026, 1, 1, tzinfo=UTC)
 Version = tuple[int, str | None]
 
@@ -73,14 +76,16 @@ def kept(lake: Lake, request: pytest.FixtureRequest) -> Kept:
 
 
 @pytest.mark.parametrize("kept", ["COPY_ON_WRITE", long("MERGE_ON_READ")], indirect=True)
-def test_every_version_of_one_commit_is_there_in_order(kept: Kept) -> None:
+def test_every_version_is_there_once_in_order_even_those_of_cleaned_commits(kept: Kept) -> None:
     # A column of the table has the name of one of the history's.
     odd = {"b": {"ended": "x"}}
     names = ("a", "b", "b", None, None, "c", "one")
+    again = [change(4, 10, "a"), change(4, 11, None), change(4, 12, "b")]
     kept.lake.run(
         *(change(1, 10 + number, name) | odd.get(name or "", {}) for number, name in enumerate(names)),
         change(2, 20, "zwei"),
         *(change(3, 21 + number, name) for number, name in enumerate((None, "three", None))),
+        *again,
     )
     assert len(kept.put_away()) == 1
     assert kept.follow() == 1
@@ -94,6 +99,18 @@ def test_every_version_of_one_commit_is_there_in_order(kept: Kept) -> None:
     assert last == ("one", 16, None)
     kept.lake.run(change(1, 30, "one"), change(1, 31, "one"))
     assert kept.follow() == 0
+
+    # Three commits are cleaned before the history has them: their events have the versions. What is sent again is none:
+    # the history has it, or a commit that waits does.
+    kept.lake.extra = KEPT | AT_ONCE | {"hoodie.cleaner.commits.retained": "1"}
+    again += [change(4, 13, "c"), change(4, 14, "d")]
+    kept.lake.run(*again, change(1, 40, "a"), change(1, 41, "b"))
+    kept.lake.run(*again, change(4, 15, "e"), change(1, 50, "c"))
+    kept.lake.run(change(1, 60, None), change(1, 61, "d"))
+    assert kept.follow() == 1
+    assert kept.versions(key=4) == [(4, name) for name in ("a", None, "b", "c", "d", "e")]
+    assert kept.versions(key=1)[-6:] == [(1, name) for name in ("one", "a", "b", "c", None, "d")]
+    assert kept.put_away() == []
 
 
 @pytest.mark.long
@@ -168,18 +185,44 @@ def test_crashes_at_either_commit_double_no_version(kept: Kept, fails: Failing) 
     kept.spark.catalog.clearCache()
     fails(kept.follow, committed=False, step=(differences, "compare"))
     assert not has_cached(kept.spark)
-    fails(kept.follow, committed=False)
     fails(kept.follow, committed=True)
+    assert not has_cached(kept.spark)
     assert kept.follow() == 1
     assert kept.versions(key=1) == [(1, name) for name in ("one", "a", "b", "c", "d", "e")]
 
-    # Events that the history has, and a crash's leftovers, are removed; without a history none are stored.
+    # Events that the history has, and a crash's leftovers, are removed.
     kept.lake.run(change(1, 15, "f"))
     kept.follow()
     assert kept.put_away() == []
-    kept.lake.extra = {}
-    kept.lake.run(change(1, 16, "g"), change(1, 17, "h"))
+    # Cleaning by versions doesn't say which commits it kept: the newest alone is certainly whole.
+    by_versions = {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.cleaner.fileversions.retained": "1"}
+    kept.lake.extra = AT_ONCE | by_versions
+    kept.lake.run(change(1, 70, "e"), change(1, 71, "f"))
+    table = kept.lake.table()
+    assert table.first_whole() == table.last_instant()
+    # Without a history, no events are stored.
     assert kept.put_away() == []
+
+
+@pytest.mark.parametrize(
+    ("read_to", "waiting", "first_whole", "taken"),
+    [
+        ("", "123", "1", "3"),
+        ("1", "", "", ""),
+        ("1", "2345", "1", "2"),
+        ("1", "23456", "4", "234"),
+        ("1", "23456789ab", "1", "234"),
+        ("1", "23456789ab", "8", "2345678"),
+    ],
+)
+def test_commits_whose_files_may_be_gone_are_taken_with_the_next_that_is_whole(
+    read_to: str, waiting: str, first_whole: str, taken: str
+) -> None:
+    """A digit for each commit; of more than eight that wait, the cleaner may just take the first."""
+    table = HistoryTable.__new__(HistoryTable)
+    table._read_to = read_to
+    table._of = Mock(instants_after=lambda _: list(waiting), first_whole=lambda: first_whole)
+    assert "".join(table._next()) == taken
 
 
 def test_a_batch_that_was_never_committed_names_nothing() -> None:
@@ -224,31 +267,3 @@ def versions_of(log: Sequence[tuple[int, str | None]]) -> list[Version]:
                 now = name
                 found.append((key, name))
     return found
-
-
-def test_what_is_sent_again_is_no_version(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "_READABLE_COMMITS", 1)
-    again = [change(1, 10, "a"), change(1, 11, None), change(1, 12, "b")]
-    kept.lake.run(*again)
-    kept.follow()
-    # The history has them; then a commit that waits does.
-    again = [change(1, 1, "one"), *again, change(1, 13, "c"), change(1, 14, "d")]
-    kept.lake.run(*again)
-    kept.lake.run(*again, change(1, 15, "e"))
-    assert kept.follow() == 1
-    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", None, "b", "c", "d", "e")]
-
-
-def test_commits_that_are_cleaned_earlier_than_by_default_come_from_their_events(kept: Kept) -> None:
-    at_once = KEPT | {"hoodie.clean.max.commits": "1"}
-    kept.lake.extra = at_once | {"hoodie.cleaner.commits.retained": "1"}
-    for number, names in enumerate([("a", "b"), ("c",), (None, "d")]):
-        kept.lake.run(*(change(1, 10 * number + each + 10, name) for each, name in enumerate(names)))
-    kept.follow()
-    assert kept.versions(key=1) == [(1, name) for name in ("one", "a", "b", "c", None, "d")]
-    # Cleaning by versions doesn't say which commits it kept: the newest alone is certainly whole.
-    by_versions = {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.cleaner.fileversions.retained": "1"}
-    kept.lake.extra = at_once | by_versions
-    kept.lake.run(change(1, 40, "e"))
-    table = kept.lake.table()
-    assert table.first_whole() == table.last_instant()

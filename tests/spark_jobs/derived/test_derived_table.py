@@ -107,7 +107,7 @@ def refusing(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> S
     return filled(spark, tmp_path_factory.mktemp("refusing"))
 
 
-def test_it_is_what_its_query_gives(shop: Shop) -> None:
+def test_it_is_what_its_query_gives_and_so_are_its_columns(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     job = shop.job()
     report = shop.commit(job)
     assert (report.upserts, report.deletes) == (3, 0)
@@ -135,6 +135,39 @@ def test_it_is_what_its_query_gives(shop: Shop) -> None:
     # Another writer's progress stops the job.
     with pytest.raises(ConcurrentWriterError):
         job.run_batch()
+    # The tables are read when its turn comes.
+    job = shop.job()
+
+    @contextlib.contextmanager
+    def late() -> Iterator[None]:
+        shop.put("address", address(1, "3 Late St"))
+        yield
+
+    monkeypatch.setattr(job, "_turn", late)
+    shop.put("customer", customer(3, 1))
+    assert shop.commit(job).upserts == 2
+    assert shop.found() == shop.computed()
+    _change_columns(shop)
+
+
+def _change_columns(shop: Shop) -> None:
+    """A column that comes, widens or goes follows the query."""
+    # The query asks for one that is new in its table, too.
+    with_email = f"{TABLES['customer']}, email string"
+    shop.put("customer", {**customer(1), "email": "a@example.com"}, schema=with_email)
+    shop.query = PLACES.replace("a.district,", "length(a.address) AS size, k.email,")
+    shop.commit()
+    assert shop.found() == [{**row, "district": None} for row in shop.computed()]
+    assert [row["email"] for row in shop.found()] == ["a@example.com", None, None]
+    shop.query = shop.query.replace("length(a.address)", "CAST(length(a.address) AS bigint) * 10000000000")
+    shop.commit()
+    assert {row["size"] for row in shop.found()} == {90000000000, None}
+    shop.query = shop.query.replace("10000000000 AS size", "10000000000 || 'm' AS size")
+    shop.commit()
+    assert {row["size"] for row in shop.found()} == {"90000000000m", None}
+    shop.query = shop.query.replace("a.paid AS", "CAST(a.paid AS decimal(10,2)) AS")
+    with pytest.raises(JobError, match=r"address_paid comes as decimal\(10,2\), and the table has it as double, which"):
+        shop.run()
 
 
 @pytest.mark.long
@@ -199,32 +232,15 @@ def test_what_can_not_be_a_table_is_one_line_and_no_commit(refusing: Shop, query
     assert refusing.commits() == 0
 
 
-def test_a_join_that_finds_nothing_is_a_table_and_a_text_with_a_variables_form_stays_so(shop: Shop) -> None:
+def test_a_join_that_finds_nothing_is_a_table_and_a_text_with_a_variables_form_stays_so(
+    refusing: Shop, tmp_path: Path
+) -> None:
+    shop = Shop(spark=refusing.spark, path=tmp_path / "derived", tables=refusing.tables)
     shop.query = (
         "SELECT a.address_id AS customer_id, k.name, '${java.home}' AS x FROM customer k RIGHT JOIN address a ON false"
     )
     shop.commit()
     assert shop.found() == [{"customer_id": number, "name": None, "x": "${java.home}"} for number in (1, 2)]
-
-
-def test_a_column_that_comes_widens_or_goes_follows_the_query(shop: Shop) -> None:
-    shop.commit()
-    # The query asks for one that is new in its table, too.
-    with_email = f"{TABLES['customer']}, email string"
-    shop.put("customer", {**customer(1), "email": "a@example.com"}, schema=with_email)
-    shop.query = PLACES.replace("a.district,", "length(a.address) AS size, k.email,")
-    shop.commit()
-    assert shop.found() == [{**row, "district": None} for row in shop.computed()]
-    assert [row["email"] for row in shop.found()] == ["a@example.com", None, None]
-    shop.query = shop.query.replace("length(a.address)", "CAST(length(a.address) AS bigint) * 10000000000")
-    shop.commit()
-    assert {row["size"] for row in shop.found()} == {90000000000, None}
-    shop.query = shop.query.replace("10000000000 AS size", "10000000000 || 'm' AS size")
-    shop.commit()
-    assert {row["size"] for row in shop.found()} == {"90000000000m", None}
-    shop.query = shop.query.replace("a.paid AS", "CAST(a.paid AS decimal(10,2)) AS")
-    with pytest.raises(JobError, match=r"address_paid comes as decimal\(10,2\), and the table has it as double, which"):
-        shop.run()
 
 
 @pytest.mark.long
@@ -278,16 +294,3 @@ def _some(chance: random.Random, most: int) -> list[int]:
 def _others(chance: random.Random, rows: Sequence[Row], key: str) -> list[int]:
     number = chance.randint(1, 6)
     return [] if number in {row[key] for row in rows} else [number]
-
-
-def test_it_is_of_the_tables_as_they_are_when_its_turn_comes(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = shop.job()
-
-    @contextlib.contextmanager
-    def late() -> Iterator[None]:
-        shop.put("address", address(1, "2 Side St"))
-        yield
-
-    monkeypatch.setattr(job, "_turn", late)
-    assert job.run_batch() is not None
-    assert shop.found() == shop.computed()

@@ -245,6 +245,7 @@ def test_an_index_that_would_not_find_the_rows_is_refused(
     assert lake.table().recover(lake.log.append)  # the table's own index is not refused
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_global_index_may_become_another_global_one(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     lake = Lake(spark, tmp_path, conf="cdc_events_partitioned.properties", arguments=["--table-type", kind])
