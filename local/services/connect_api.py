@@ -5,7 +5,7 @@ import json
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,9 +21,11 @@ from plugins.source.failures import Failure
 
 # Creating a connector validates it, which connects to the database.
 TIMEOUT_S = 60
-RETRY_S = 60
+RETRY_S, READ_RETRY_S = 60, 10
 NOT_FOUND = 404
 REBALANCING = 409
+# The worker's answer to some requests, with status 500, while it takes over a configuration.
+_REBALANCES = "a rebalance is expected"
 STARTING = 503
 LOG_BYTES = 1_000_000
 # Logged by Connect's WorkerTask when a task has failed.
@@ -121,7 +123,7 @@ class ConnectApi:
 
     def failures(self) -> dict[str, str]:
         """Return the connectors that have failed, or have a failed task, each with the first line of the reason."""
-        found = {name: self.failure(name) for name in self._request("GET", "/connectors")}
+        found = {name: self.failure(name) for name in self._found("/connectors")}
         return {name: reason for name, reason in found.items() if reason is not None}
 
     def _meaning(self, name: str, trace: str) -> Failure:
@@ -143,26 +145,33 @@ class ConnectApi:
     def _log_tail(self) -> str:
         return tail(self.log, LOG_BYTES) if self.log else ""
 
-    def _found(self, path: str) -> dict[str, Any] | None:
-        """Return the worker's answer, None for a missing resource."""
-        try:
-            answer: dict[str, Any] = self._request("GET", path)
-        except RequestError as error:
-            if error.status == NOT_FOUND:
-                return None
-            raise
-        return answer
+    def _found(self, path: str) -> Any:
+        """Return the worker's answer, None for a missing resource; a worker that still starts isn't waited for."""
+        return self._retried("GET", path, or_none=True, transient=(REBALANCING,), within_s=READ_RETRY_S)
 
-    def _retried(self, method: str, path: str, *body: Mapping[str, str], or_none: bool = False) -> None:
+    def _retried(
+        self,
+        method: str,
+        path: str,
+        *body: Mapping[str, str],
+        or_none: bool = False,
+        transient: Collection[int] = (REBALANCING, STARTING),
+        within_s: float = RETRY_S,
+    ) -> Any:
         """Repeat a request while the worker takes over a configuration; `or_none`: the connector may be missing."""
+
+        def passes(error: BaseException) -> bool:
+            return isinstance(error, RequestError) and error.status in transient
+
         retrying = Retrying(
-            retry=retry_if_exception(_is_transient), stop=stop_after_delay(RETRY_S), wait=wait_fixed(0.5), reraise=True
+            retry=retry_if_exception(passes), stop=stop_after_delay(within_s), wait=wait_fixed(0.5), reraise=True
         )
         try:
-            retrying(self._request, method, path, *body)
+            return retrying(self._request, method, path, *body)
         except RequestError as error:
-            if not (or_none and error.status == NOT_FOUND):
-                raise
+            if or_none and error.status == NOT_FOUND:
+                return None
+            raise
 
     def _request(self, method: str, path: str, body: Mapping[str, str] | None = None) -> Any:
         request = urllib.request.Request(  # noqa: S310  (the URL is ours: http on loopback)
@@ -176,14 +185,12 @@ class ConnectApi:
                 answer = response.read()
         except urllib.error.HTTPError as error:
             with error:
-                raise RequestError(f"Connect refuses {method} {path}: {_reason(error)}", error.code) from error
+                reason = _reason(error)
+                status = REBALANCING if _REBALANCES in reason else error.code
+                raise RequestError(f"Connect refuses {method} {path}: {reason}", status) from error
         except (OSError, http.client.HTTPException) as error:
             raise RequestError(f"Connect doesn't answer {method} {path}: {error}", 0) from error
         return json.loads(answer) if answer else None
-
-
-def _is_transient(error: BaseException) -> bool:
-    return isinstance(error, RequestError) and error.status in (REBALANCING, STARTING)
 
 
 def _reason(error: urllib.error.HTTPError) -> str:

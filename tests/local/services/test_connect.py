@@ -1,16 +1,22 @@
 """The Connect worker: its configuration, plugins and properties."""
 
 import io
+import json
 import shlex
+import urllib.error
 import zipfile
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
+from email.message import Message
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from local.errors import PlatformError
+from local.services import connect_api
 from local.services.connect import JDBC, LENSES, Connect, UserPlugin
-from local.services.connect_api import TRIED_S, ConnectApi
+from local.services.connect_api import TRIED_S, ConnectApi, RequestError
 from local.services.jvm import write_properties
 from local.services.spark import _environment, job_settings
 from plugins.releases.archive import RESOURCES_JAR
@@ -109,6 +115,25 @@ def test_what_debezium_tries_again_counts_for_seconds(tmp_path: Path, age: int, 
     log, at = tmp_path / "worker.log", datetime.now(UTC) - timedelta(seconds=age)
     log.write_text(f"{at:%Y-%m-%d %H:%M:%S},000 ERROR ErrorHandler: Producer failure\nlost\n")
     assert ConnectApi("http://127.0.0.1:1", log=log)._tried_again() == trace
+
+
+REBALANCES = "Request cannot be completed because a rebalance is expected"
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "asked"), [(500, REBALANCES, 2), (409, "stale", 2), (500, "another", 1), (503, "starting", 1)]
+)
+def test_a_worker_that_takes_over_a_configuration_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, status: int, reason: str, asked: int
+) -> None:
+    body = io.BytesIO(json.dumps({"message": reason}).encode())
+    refusal = urllib.error.HTTPError("http://127.0.0.1:1", status, "refused", Message(), body)
+    opener = Mock(open=Mock(side_effect=[refusal, io.BytesIO(b'{"name": "shop"}')]))
+    monkeypatch.setattr(connect_api, "_OPENER", opener)
+    api = ConnectApi("http://127.0.0.1:1")
+    with nullcontext() if asked > 1 else pytest.raises(RequestError, match=reason):
+        assert api.configuration("shop") == {"name": "shop"}
+    assert opener.open.call_count == asked
 
 
 def _damaged() -> bytes:

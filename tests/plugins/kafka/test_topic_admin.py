@@ -17,6 +17,7 @@ from plugins.kafka import topic_admin
 from plugins.kafka.topic_admin import TopicError, Unready, apply_plan
 from plugins.kafka.topics import PlannedTopic
 from tests.broker import RunningBroker
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
@@ -56,7 +57,7 @@ def bring_all(kafka: Kafka, admin: AdminClient, *topics: PlannedTopic) -> list[s
 
 
 def configuration(admin: AdminClient, name: str) -> Mapping[str, str]:
-    """A topic's own configuration, without the broker's."""
+    """A topic's own configuration, without the broker's; a moment after a change it may be the former one."""
     [answer] = admin.describe_configs([ConfigResource(ResourceType.TOPIC, name)]).values()
     return {key: entry.value for key, entry in answer.result(REQUEST_S).items() if entry.source == OF_THE_TOPIC}
 
@@ -94,7 +95,7 @@ def test_an_existing_topic_keeps_its_records_and_gets_the_configuration(kafka: K
     said = bring_all(kafka, admin, topic)
     assert said == [f"topic {topic.name} gets retention.ms=3600000, min.insync.replicas=1"]
     # The plan leaves settings alone that it doesn't name.
-    assert configuration(admin, topic.name) == AN_HOUR | {"segment.ms": "100000"}
+    wait_until(lambda: configuration(admin, topic.name) == AN_HOUR | {"segment.ms": "100000"})
     [event] = Topic(connection=kafka.client(), name=topic.name).raw_events(0)
     assert event.value == b"kept"
 
