@@ -11,28 +11,25 @@ from pyspark.sql import Row, SparkSession
 
 from analytics.alike.parts import TranslationError
 from analytics.derived import derived_query
-from spark_jobs.runtime.session import as_in_athena
+from spark_jobs.runtime.session import CodegenSwitch, as_in_athena
 from tests.analytics import alike
 from tests.analytics.alike import Case
+from tests.cases import long
 
 pytestmark = pytest.mark.integration
 AT_ONCE = 60
+ONE_PARTITION = {"spark.sql.shuffle.partitions": "1", "spark.sql.leafNodeDefaultParallelism": "1"}
+
+
 # Compiling each query takes longer than its five rows.
-FEW_ROWS = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.leafNodeDefaultParallelism": "1",
-}
-
-
-def test_spark_answers_as_trino(spark: SparkSession) -> None:
+@pytest.mark.parametrize("small", [True, long(False)])
+def test_spark_answers_as_trino(spark: SparkSession, *, small: bool) -> None:
     session = spark.newSession()
-    for key, value in FEW_ROWS.items():
+    for key, value in ONE_PARTITION.items():
         session.conf.set(key, value)
     for table, query in alike.TABLES.items():
         session.sql(sqlglot.transpile(query, read="athena", write="spark")[0]).createOrReplaceTempView(table)
-    with as_in_athena(session):
+    with CodegenSwitch(session).unless(small), as_in_athena(session):
         found = _answers(session)
     assert not (wrong := alike.problems("spark", found)), "\n".join(wrong)
 
