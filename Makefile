@@ -22,7 +22,7 @@ demo: setup ## The whole pipeline once: load, change, watch, reconcile, shut dow
 demo-query: setup ## The same by queries alone, without a replication slot
 	@$(BIN)/python -m cli demo places
 
-test: setup ## All tests: lint, types, unit, integration, end to end; says what each part took
+test: $(VENV)/.ready ## All tests: lint, types, unit, integration, end to end; says what each part took
 	@$(BIN)/python -m cli dev test
 
 check: $(VENV)/.ready ## Lint, types and unit tests

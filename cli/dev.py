@@ -15,7 +15,6 @@ from cli import prepare
 from cli.shared import Commands
 
 app = Commands("Develop this project.")
-UNPREPARED = {"lint", "types", "unit"}
 # The files with random tests, whose names begin so.
 RANDOM = "test_any_"
 RANDOM_TESTS = (
@@ -100,20 +99,21 @@ def run_tests(
     names = parts or []
     if "long" in names:
         names.append("faults")
-    if not names or {*names} - UNPREPARED - {*alone}:
-        prepare.jars()
-        prepare.wheels()
-        prepare.browser()
     if "trino" in names:
         prepare.jars("trino")
         import_module("tests.trino.install").install()
     if "yarn" in names:
         prepare.jars("yarn")
     rest = [name for name in names if name not in alone]
-    status = import_module("tests.__main__").main(rest) if rest or not names else 0
+    status = import_module("tests.__main__").main(rest, _prepare_all) if rest or not names else 0
     for name in (name for name in names if name in alone):
         status = alone[name]() or status
     raise typer.Exit(status)
+
+
+def _prepare_all() -> None:
+    for prepare_some in ALL:
+        prepare_some()
 
 
 def _fuzz(runs: int, seed: int, only: str) -> int:

@@ -2,8 +2,8 @@
 
 `./lake dev test long` runs the tests marked `long`: they prove again, at length, what other tests prove once.
 
-Four parts run at a time, and each part's output is printed when it ends. Results are counted from the JUnit file that
-each pytest run writes.
+The checks, which need no downloads, run first. Then four parts run at a time, and each part's output is printed when it
+ends. Results are counted from the JUnit file that each pytest run writes.
 """
 
 import os
@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,16 +76,17 @@ LONG = {
 PARTS: dict[str, list[list[str]]] = {
     "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."]],
     "types": [["mypy"]],
-    "unit": _pytest(f"{WITHOUT_MARKER} and not long"),
+    "unit": _pytest(f"{WITHOUT_MARKER} and not long", "-n", "2"),
     **{part: _pytest(f"{marker} and not long", *arguments) for part, (marker, arguments) in TESTED.items()},
     **LONG,
     "trino": _pytest("trino", "-rP", *FOLDERS["trino"]),
     "yarn": _pytest("yarn", *FOLDERS["yarn"]),
 }
-# Started in this order: first the longest parts, which mostly wait for others, then the rest in the gaps. With two at a
-# time, two cores are a fifth idle.
+CHECKS = ("lint", "types", "unit")
+# Started in this order: after the checks the longest parts, which mostly wait for others, then the rest in the gaps.
+# With two at a time, two cores are a fifth idle.
 ORDER = [
-    "lint",
+    *CHECKS,
     "spark",
     "local",
     "histories",
@@ -92,13 +94,9 @@ ORDER = [
     "orders",
     "job",
     "places",
-    "unit",
     "any_database",
     "synth",
-    "types",
 ]
-# The unit tests run on both cores where they run almost alone: another process to collect them takes 20 s of CPU.
-ALMOST_ALONE = {"lint", "types", "unit"}
 # Only by name: `./lake dev test trino` and `./lake dev test yarn` download what they need.
 ASKED_FOR = ["trino", "yarn"]
 AT_A_TIME = 4
@@ -117,8 +115,8 @@ class Result:
     skipped: int = 0
 
 
-def main(arguments: list[str]) -> int:
-    """Run the named parts, or all that aren't long; return 0 if all succeeded."""
+def main(arguments: list[str], prepare: Callable[[], object] = lambda: None) -> int:
+    """Run the named parts, or all that aren't long; return 0 if all succeeded. `prepare` is called after the checks."""
     if "long" in arguments:
         arguments = [*(argument for argument in arguments if argument != "long"), *LONG]
     if unknown := [part for part in arguments if part not in PARTS]:
@@ -126,10 +124,11 @@ def main(arguments: list[str]) -> int:
         return 2
     RESULTS.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
-    with ThreadPoolExecutor(AT_A_TIME) as pool:
-        chosen = [part for part in [*ORDER, *LONG, *ASKED_FOR] if part in arguments] if arguments else ORDER
-        workers = ["-n", "2"] if ALMOST_ALONE.issuperset(chosen) else []
-        results = list(pool.map(lambda part: _run(part, workers if part == "unit" else []), chosen))
+    chosen = [part for part in [*ORDER, *LONG, *ASKED_FOR] if part in arguments] if arguments else ORDER
+    results = _run_all(part for part in chosen if part in CHECKS)
+    if others := [part for part in chosen if part not in CHECKS]:
+        prepare()
+        results += _run_all(others)
     print("\npart          seconds  CPU s  passed  failed  skipped")
     for result in results:
         counts = f"{result.passed:7d} {result.failed:7d} {result.skipped:8d}" if result.passed or result.failed else ""
@@ -141,17 +140,21 @@ def main(arguments: list[str]) -> int:
     return 1 if failed else 0
 
 
-def _run(part: str, options: list[str]) -> Result:
+def _run_all(parts: Iterable[str]) -> list[Result]:
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        return list(pool.map(_run, parts))
+
+
+def _run(part: str) -> Result:
     started = time.monotonic()
     print(f"{part} …", flush=True)
     report = RESULTS / f"{part}.xml"
     report.unlink(missing_ok=True)
     result = Result(part=part)
     for command in PARTS[part]:
-        given = [*command, *options]
         report_to = [f"--junit-xml={report}"] if command[0] == "pytest" else []
-        returncode, output, cpu_seconds = run_command([sys.executable, "-m", *given, *report_to])
-        print(f"\n== {part}: {' '.join(given)}\n{output}", end="", flush=True)
+        returncode, output, cpu_seconds = run_command([sys.executable, "-m", *command, *report_to])
+        print(f"\n== {part}: {' '.join(command)}\n{output}", end="", flush=True)
         result.ok = returncode == 0 and result.ok
         result.cpu_seconds += cpu_seconds
     result.seconds = time.monotonic() - started

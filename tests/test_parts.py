@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.__main__ import ASKED_FOR, FOLDERS, LONG, ORDER, PARTS, ROOT, run_command
+from tests import __main__
+from tests.__main__ import ASKED_FOR, CHECKS, FOLDERS, LONG, ORDER, PARTS, ROOT, Result, run_command
 
 TESTS = Path(__file__).parent
 
@@ -19,12 +20,21 @@ def test_a_part_looks_into_all_folders_of_its_marker(marker: str) -> None:
     assert [path for path in marked if not any(path.is_relative_to(folder) for folder in folders)] == []
 
 
-def test_ci_checks_before_it_brings_jars_and_ends_with_all_tests() -> None:
-    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert [line for line in script.splitlines() if " make " in f" {line} " and line[0] != "#"] == [
-        "make check",
-        "exec make test",
-    ]
+def test_checks_come_before_anything_is_downloaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ran: list[str] = []
+
+    def run(part: str) -> Result:
+        ran.append(part)
+        return Result(part=part)
+
+    monkeypatch.setattr(__main__, "_run", run)
+    monkeypatch.setattr(__main__, "RESULTS", tmp_path)
+    assert __main__.main([], lambda: ran.append("download")) == 0
+    assert {*ran[:3]} == {*CHECKS}
+    assert ran[3] == "download"
+    assert sorted(ran[4:]) == sorted({*ORDER} - {*CHECKS})
+    assert __main__.main(["unit"], lambda: ran.append("download")) == 0
+    assert ran[4 + len(ORDER) - len(CHECKS) :] == ["unit"]
 
 
 def test_every_part_is_run_or_has_to_be_asked_for() -> None:
