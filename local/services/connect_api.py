@@ -5,7 +5,7 @@ import json
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,12 +21,13 @@ from plugins.source.failures import Failure
 
 # Creating a connector validates it, which connects to the database.
 TIMEOUT_S = 60
-RETRY_S, READ_RETRY_S = 60, 10
 NOT_FOUND = 404
 REBALANCING = 409
-# The worker's answer to some requests, with status 500, while it takes over a configuration.
-_REBALANCES = "a rebalance is expected"
 STARTING = 503
+# After which answers a request is repeated, and for how many seconds. A question doesn't wait for a worker that starts.
+QUESTIONS, CHANGES = ((REBALANCING,), 10), ((REBALANCING, STARTING), 60)
+# The worker's answer to some questions, with status 500, while it takes over a configuration.
+_REBALANCES = "a rebalance is expected"
 LOG_BYTES = 1_000_000
 # Logged by Connect's WorkerTask when a task has failed.
 ENDED = "Task threw an uncaught"
@@ -146,19 +147,12 @@ class ConnectApi:
         return tail(self.log, LOG_BYTES) if self.log else ""
 
     def _found(self, path: str) -> Any:
-        """Return the worker's answer, None for a missing resource; a worker that still starts isn't waited for."""
-        return self._retried("GET", path, or_none=True, transient=(REBALANCING,), within_s=READ_RETRY_S)
+        """Return the worker's answer, None for a missing resource."""
+        return self._retried("GET", path, or_none=True)
 
-    def _retried(
-        self,
-        method: str,
-        path: str,
-        *body: Mapping[str, str],
-        or_none: bool = False,
-        transient: Collection[int] = (REBALANCING, STARTING),
-        within_s: float = RETRY_S,
-    ) -> Any:
+    def _retried(self, method: str, path: str, *body: Mapping[str, str], or_none: bool = False) -> Any:
         """Repeat a request while the worker takes over a configuration; `or_none`: the connector may be missing."""
+        transient, within_s = QUESTIONS if method == "GET" else CHANGES
 
         def passes(error: BaseException) -> bool:
             return isinstance(error, RequestError) and error.status in transient

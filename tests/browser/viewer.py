@@ -50,7 +50,7 @@ class Screen:
 
 LAPTOP = Screen(width=1280, height=800)
 PHONE = Screen(width=390, height=844)
-# What is cut off depends on the width alone, and what can be read on the scheme.
+# The width alone decides what is cut off, and the scheme alone what can be read.
 SCREENS = (LAPTOP, replace(PHONE, scheme="dark"))
 
 

@@ -13,7 +13,7 @@ from tests.stacks.settings import change, copied
 from tests.synthesis import shared_synthesis
 
 COMMITTED = "ap-southeast-2"
-# AWS's names of hosts differ from the others' there. Of those, each differs in `aws_offers` alone.
+# AWS spells some names of hosts differently there. The others differ from each other in `aws_offers` alone.
 OLDEST = "us-east-1"
 OTHERS = [each for each in aws_offers.ZONES if each not in (COMMITTED, OLDEST)]
 

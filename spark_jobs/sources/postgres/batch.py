@@ -267,8 +267,8 @@ class RelationBatch(Batch):
 
     @property
     def _reader_properties(self) -> dict[str, str]:
-        # Spark asks for the columns on a connection of its own, without `_reader_start`. Where DDL waits for the look,
-        # it waits for the DDL: that would never end, and the table's users wait for the DDL, too.
+        # Spark asks for the columns on a connection of its own, without `_reader_start`. If DDL waited for this look,
+        # that connection would wait for the DDL, and this look for the connection.
         given = self.database.reader_properties()
         return {**given, "options": f"{given.get('options', '')} -c lock_timeout={LOCK_TIMEOUT}".strip()}
 

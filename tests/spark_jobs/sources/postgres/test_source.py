@@ -71,7 +71,11 @@ def test_every_kind_of_change_arrives_and_a_truncate_where_that_many_deletes_are
         early.connection.commit()
     queried.equal_after(job=job)
     job.close()
-    # A TRUNCATE stops the job and leaves the table.
+    _truncate(queried)
+
+
+def _truncate(queried: Queried) -> None:
+    """A TRUNCATE stops the job and leaves the table, until that many deletes are allowed."""
     before, job = queried.lake(), queried.job()
     queried.execute("TRUNCATE address")
     gone = r"611 of 611 rows .* aren't in public.address any more.* nothing was committed"
@@ -234,7 +238,7 @@ def test_a_row_that_does_not_fit_is_set_aside_and_a_delete_next_to_it_arrives(qu
     job.close()
     assert (first.upserts, first.deletes, first.quarantined) == (1, 1, 1)
     assert sum(report.upserts + report.deletes for report in more) == 0
-    # Another job, which knows of no row that doesn't fit, goes on.
+    # A new job hasn't counted the row that doesn't fit.
     queried.execute("DELETE FROM address WHERE address_id = 101")
     assert sum(report.deletes for report in queried.run()) == 1
     assert set(queried.source()) ^ set(queried.lake()) == {0}

@@ -188,7 +188,7 @@ def test_rows_read_by_their_types_are_those_of_their_lines_and_stay_as_they_are_
     assert {*keys} < {*expected}
     assert len(expected) == 1500 + len(keys)
     table.reset()
-    # They are inserted in bulk, and compared with what is there once all are read again.
+    # The first load inserts them in bulk; the second one compares all rows with these.
     queried.fields = {c.name: c.carried.avro for c in batch.relation.columns if isinstance(c.carried, Carried)}
     queried.run()
     changed = "CASE WHEN id % 2 = 1 THEN 'changed' ELSE words END"
