@@ -282,14 +282,6 @@ def test_tables_go_from_one_step_to_one_each_and_back_without_two_at_once(cluste
     assert running(cluster) == set()
 
 
-def test_a_step_that_a_rollback_brings_back_runs_again(cluster: Cluster, resource: Stack) -> None:
-    resource.create(cluster.wanted(name=SHARED))
-    cluster.failing = "--broken"
-    wanted = several(cluster, (ORDERS, ()), (ITEMS, ("--broken",)))
-    assert "exit code 1" in failing(resource.update, wanted)
-    assert running(cluster) == {SHARED}
-
-
 def test_a_name_that_is_there_twice_is_refused(cluster: Cluster, resource: Stack) -> None:
     assert "a name is there twice" in failing(resource.create, several(cluster, (ORDERS, ()), (ORDERS, ())))
     assert "further: not a step" in failing(resource.create, cluster.wanted() | {"further": [{"name": "x"}]})
