@@ -41,7 +41,8 @@ class CapturedTable:
 
     def __post_init__(self) -> None:
         for name in (self.schema, self.table, *self.key, *self.leave_out, *self.hashed):
-            _check_name(name, self.name)
+            if not name or len(name.encode()) > _LONGEST_NAME_BYTES or any(sign in name for sign in _UNUSABLE):
+                raise ValueError(f"{self.name}: no table or column that can be captured is called {name!r}")
         if twice := sorted({*self.leave_out} & {*self.hashed}):
             raise ValueError(f"{self.name}: {', '.join(twice)} can't be left out and hashed")
         if gone := sorted({*self.key} & {*self.leave_out}):
@@ -111,8 +112,3 @@ def check_topics(tables: Sequence[CapturedTable], prefix: str) -> None:
                 f"tables: the topic {topic} is longer than the {LONGEST_TOPIC} characters that Kafka takes"
             )
         owners[topic_identity(topic)] = table
-
-
-def _check_name(name: str, of: str) -> None:
-    if not name or len(name.encode()) > _LONGEST_NAME_BYTES or any(character in name for character in _UNUSABLE):
-        raise ValueError(f"{of}: no table or column that can be captured is called {name!r}")

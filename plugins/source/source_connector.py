@@ -41,10 +41,10 @@ def source_connector(settings: SourceSettings) -> dict[str, str]:
         **_snapshot(settings.tables),
         "poll.interval.ms": str(settings.poll_interval_ms),
         **_replication(settings),
-        **_values(),
+        **_VALUES,
         **transformations(settings.tables, settings.topic_prefix, settings.signal_table),
         **CONVERTERS,
-        **_topic_creation(),
+        **_TOPIC_CREATION,
         **_large_events(settings),
         **_signals(settings),
     }
@@ -160,34 +160,30 @@ def _replication(settings: SourceSettings) -> dict[str, str]:
     }
 
 
-def _values() -> dict[str, str]:
-    """Convert a row to JSON: every property that the job relies on, default or not."""
-    return {
-        # Numbers that may exceed a long or a double travel as text: the sink would change them.
-        "decimal.handling.mode": "string",
-        "time.precision.mode": "adaptive",
-        "interval.handling.mode": "string",
-        "hstore.handling.mode": "json",
-        # The text of types unknown to Debezium, in Base64; without it, `name` is null in changes, too.
-        "include.unknown.datatypes": "true",
-        # JSON has bytes in Base64 as well, and only this mode marks a missing large value.
-        "binary.handling.mode": "bytes",
-        "unavailable.value.placeholder": events.PLACEHOLDER,
-        # By default a value that can't be converted would be logged and arrive as null.
-        "event.converting.failure.handling.mode": "fail",
-        "event.processing.failure.handling.mode": "fail",
-        # A delete has its own event here (events.DELETED); a tombstone after it would add nothing.
-        "tombstones.on.delete": "false",
-    }
+# How a row becomes JSON: every property that the job relies on, default or not.
+_VALUES = {
+    # Numbers that may exceed a long or a double travel as text: the sink would change them.
+    "decimal.handling.mode": "string",
+    "time.precision.mode": "adaptive",
+    "interval.handling.mode": "string",
+    "hstore.handling.mode": "json",
+    # The text of types unknown to Debezium, in Base64; without it, `name` is null in changes, too.
+    "include.unknown.datatypes": "true",
+    # JSON has bytes in Base64 as well, and only this mode marks a missing large value.
+    "binary.handling.mode": "bytes",
+    "unavailable.value.placeholder": events.PLACEHOLDER,
+    # By default a value that can't be converted would be logged and arrive as null.
+    "event.converting.failure.handling.mode": "fail",
+    "event.processing.failure.handling.mode": "fail",
+    # A delete has its own event here (events.DELETED); a tombstone after it would add nothing.
+    "tombstones.on.delete": "false",
+}
 
 
-def _topic_creation() -> dict[str, str]:
-    """Let a missing topic fail the task, with a reason: otherwise it would silently wait for ever.
-
-    With these two Connect first looks for the topic, then tries to create it, which the task's role may not
-    (docs/decisions/0042). -1 is the brokers' default.
-    """
-    return {"topic.creation.default.partitions": "-1", "topic.creation.default.replication.factor": "-1"}
+# Let a missing topic fail the task, with a reason: otherwise it would silently wait for ever.
+# With these two Connect first looks for the topic, then tries to create it, which the task's role may not
+# (docs/decisions/0042). -1 is the brokers' default.
+_TOPIC_CREATION = {"topic.creation.default.partitions": "-1", "topic.creation.default.replication.factor": "-1"}
 
 
 def _large_events(settings: SourceSettings) -> dict[str, str]:
@@ -247,7 +243,9 @@ def _unwrap(fields: Sequence[str]) -> dict[str, str]:
 
 def _truncate_events(fields: Sequence[str]) -> list[Transform]:
     """Turn a TRUNCATE's envelope into a flat event: the added fields of every event, without a row's."""
-    names = {_flat(field): events.added(field) for field in fields}
+    # Debezium's metadata fields in its flattened envelope: `lsn` is the source's.
+    flat = (each if each == _OPERATION else f"{_SOURCE}_{each.removeprefix(f'{_SOURCE}.')}" for each in fields)
+    names = dict(zip(flat, map(events.added, fields), strict=True))
     renames = ",".join(f"{flat}:{name}" for flat, name in names.items())
     replace = f"{STANDARD}.ReplaceField$Value"
     steps = {
@@ -256,11 +254,6 @@ def _truncate_events(fields: Sequence[str]) -> list[Transform]:
         "names": {"type": replace, "include": ",".join(names), "renames": renames},
     }
     return [Transform(f"{_TRUNCATES}{name}", properties, _TRUNCATES) for name, properties in steps.items()]
-
-
-def _flat(field: str) -> str:
-    """Return a Debezium metadata field's name in its flattened envelope: `lsn` is the source's."""
-    return field if field == _OPERATION else f"{_SOURCE}_{field.removeprefix(f'{_SOURCE}.')}"
 
 
 def _topics(names: Iterable[str]) -> dict[str, str]:

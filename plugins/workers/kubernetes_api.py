@@ -82,22 +82,11 @@ class Kubernetes:
         return dict(self._json("PATCH", path, wanted, kind="application/apply-patch+yaml"))
 
     def get(self, wanted: Object) -> dict[str, Any] | None:
-        try:
-            return dict(self._json("GET", _path(wanted)))
-        except KubernetesError as error:
-            if error.status != _NOT_FOUND:
-                raise
-            return None
+        return self._if_there("GET", _path(wanted))
 
     def delete(self, wanted: Object) -> bool:
         """Delete an object and its dependents; return whether it existed."""
-        try:
-            self._json("DELETE", _path(wanted), {"propagationPolicy": "Foreground"})
-        except KubernetesError as error:
-            if error.status != _NOT_FOUND:
-                raise
-            return False
-        return True
+        return self._if_there("DELETE", _path(wanted), {"propagationPolicy": "Foreground"}) is not None
 
     def annotate(self, wanted: Object, annotations: Mapping[str, str | None]) -> None:
         """Set annotations of an object, or remove them (None); the rest of it is unchanged."""
@@ -130,6 +119,15 @@ class Kubernetes:
             return json.loads(answer)
         except ValueError:
             raise UnreachableError(f"{pod} answers {status} without JSON") from None
+
+    def _if_there(self, method: str, path: str, body: Any = None) -> dict[str, Any] | None:
+        """Return the answer about an object; None without an object."""
+        try:
+            return dict(self._json(method, path, body) or {})
+        except KubernetesError as error:
+            if error.status != _NOT_FOUND:
+                raise
+            return None
 
     def _json(self, method: str, path: str, body: Any = None, *, kind: str = "application/json") -> Any:
         status, answer = self._request(method, path, body, kind)
