@@ -5,7 +5,7 @@ Debezium 3.7.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from contract import events
 from contract.sizes import SizeLimits
@@ -215,11 +215,15 @@ def transformations(tables: Sequence[CapturedTable], prefix: str, signal_table: 
     if signal_table is not None:
         topic = table_topic(prefix, *signal_table.split(".", 1))
         before.append(Transform(_SIGNALS, {"type": f"{STANDARD}.Filter"}, _SIGNALS))
-        predicates[_SIGNALS] = _topics([topic])
+        matches = f"{STANDARD}.predicates.TopicNameMatches"
+        predicates[_SIGNALS] = {"type": matches, "pattern": re.escape(topic)}
     topics = [table.topic(prefix) for table in tables if table.stops_at_truncate]
     behind = _truncate_events(_fields(tables)) if any(table.tells_of_truncate for table in tables) else []
     if looked_for := bool(topics or behind):
-        predicates[_TRUNCATES] = {"type": IS_TRUNCATE.name, **({"stops": _pattern(topics)} if topics else {})}
+        predicates[_TRUNCATES] = {
+            "type": IS_TRUNCATE.name,
+            **({"stops": "|".join(map(re.escape, topics))} if topics else {}),
+        }
     # The outbox has no column with a DEFAULT.
     nulls = [] if tuple(tables) == (OUTBOX,) else [Transform("nulls", {"type": WITHOUT_DEFAULTS.name})]
     unwrap = Transform(_UNWRAP, _unwrap(_fields(tables)), _TRUNCATES if looked_for else None, negate=looked_for)
@@ -254,11 +258,3 @@ def _truncate_events(fields: Sequence[str]) -> list[Transform]:
         "names": {"type": replace, "include": ",".join(names), "renames": renames},
     }
     return [Transform(f"{_TRUNCATES}{name}", properties, _TRUNCATES) for name, properties in steps.items()]
-
-
-def _topics(names: Iterable[str]) -> dict[str, str]:
-    return {"type": f"{STANDARD}.predicates.TopicNameMatches", "pattern": _pattern(names)}
-
-
-def _pattern(names: Iterable[str]) -> str:
-    return "|".join(map(re.escape, names))
