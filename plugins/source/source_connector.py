@@ -220,10 +220,8 @@ def transformations(tables: Sequence[CapturedTable], prefix: str, signal_table: 
     topics = [table.topic(prefix) for table in tables if table.stops_at_truncate]
     behind = _truncate_events(_fields(tables)) if any(table.tells_of_truncate for table in tables) else []
     if looked_for := bool(topics or behind):
-        predicates[_TRUNCATES] = {
-            "type": IS_TRUNCATE.name,
-            **({"stops": "|".join(map(re.escape, topics))} if topics else {}),
-        }
+        stops = {"stops": "|".join(map(re.escape, topics))} if topics else {}
+        predicates[_TRUNCATES] = {"type": IS_TRUNCATE.name, **stops}
     # The outbox has no column with a DEFAULT.
     nulls = [] if tuple(tables) == (OUTBOX,) else [Transform("nulls", {"type": WITHOUT_DEFAULTS.name})]
     unwrap = Transform(_UNWRAP, _unwrap(_fields(tables)), _TRUNCATES if looked_for else None, negate=looked_for)
