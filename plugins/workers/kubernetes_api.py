@@ -99,9 +99,8 @@ class Kubernetes:
         return list(found["items"])
 
     def log(self, namespace: str, pod: str, *, lines: int) -> str:
-        return self._request("GET", f"/api/v1/namespaces/{namespace}/pods/{pod}/log?tailLines={lines}")[1].decode(
-            errors="replace"
-        )
+        path = f"/api/v1/namespaces/{namespace}/pods/{pod}/log?tailLines={lines}"
+        return self._answered("GET", path).decode(errors="replace")
 
     def through_service(self, method: str, namespace: str, service: str, path: str, body: Any = None) -> Any:
         """Call a Service by its port `rest`, through the API's proxy; return the JSON answer, None without any."""
@@ -130,13 +129,20 @@ class Kubernetes:
             return None
 
     def _json(self, method: str, path: str, body: Any = None, *, kind: str = "application/json") -> Any:
-        status, answer = self._request(method, path, body, kind)
+        answer = self._answered(method, path, body, kind)
         try:
-            content = json.loads(answer) if answer else None
+            return json.loads(answer) if answer else None
+        except ValueError:
+            return None
+
+    def _answered(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> bytes:
+        status, answer = self._request(method, path, body, kind)
+        if status < http.client.BAD_REQUEST:
+            return answer
+        try:
+            content = json.loads(answer)
         except ValueError:
             content = None
-        if status < http.client.BAD_REQUEST:
-            return content
         reason = (content or {}).get("message") if isinstance(content, dict) else answer.decode(errors="replace")
         passing = status in (_CONFLICT, http.client.TOO_MANY_REQUESTS) or status >= _SERVER_ERROR
         if passing and not str(reason).startswith(_MALFORMED):

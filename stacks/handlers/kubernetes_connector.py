@@ -308,7 +308,7 @@ def _failure(api: Kubernetes, deployment: Mapping[str, Any], pods: Sequence[Mapp
 def _last_lines(api: Kubernetes, namespace: str, pod: str) -> str:
     try:
         lines = api.log(namespace, pod, lines=_LOG_LINES).splitlines()
-    except UnreachableError as error:
+    except (UnreachableError, KubernetesError) as error:
         return f"its log can't be read: {error}"
     telling = [line.strip() for line in lines if TELLING.search(line)]
     return " | ".join((telling or lines)[-3:]) or "it has logged nothing"
