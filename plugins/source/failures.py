@@ -136,8 +136,8 @@ def failure(
     first = trace.strip().splitlines()[0] if trace.strip() else "no reason given"
     causes = _CAUSE.findall(trace)
     parts = [first] if not causes or causes[-1] in first else [first, causes[-1]]
-    said = [_CLASS.sub("", part).rstrip(".:") for part in parts]
-    return Failure(reason=": ".join(part if len(part) <= LONGEST else f"{part[:LONGEST]}…" for part in said))
+    plain = [_CLASS.sub("", part).rstrip(".:") for part in parts]
+    return Failure(reason=": ".join(part if len(part) <= LONGEST else f"{part[:LONGEST]}…" for part in plain))
 
 
 def _at_work(trace: str, names: Sequence[str], table_at: Callable[[int], str | None]) -> str | None:
