@@ -132,6 +132,8 @@ def test_a_new_cluster_gets_the_step_once_the_old_one_has_lost_it(cluster: Clust
     resource.finish(waiting)
     assert (cluster.states(), new.states()) == (["COMPLETED"], ["RUNNING"])
     assert resource.physical_id == NAME
+    resource.delete()
+    assert new.states() == ["COMPLETED"]
 
 
 @pytest.mark.parametrize("state", ["TERMINATED", "TERMINATED_WITH_ERRORS"])
