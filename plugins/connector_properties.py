@@ -105,10 +105,5 @@ def problems(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         elif kind.startswith(f"{STANDARD}.InsertField$"):
             if not any(config.get(f"{step}.{field}") for field in _INSERTED):
                 yield step, 'names no field ("No field insertion configured"): give topic.field, or static.field'
-            elif config.get(f"{step}.static.field") and "static.value" not in _of(config, step):
+            elif config.get(f"{step}.static.field") and f"{step}.static.value" not in config:
                 yield f"{step}.static.value", "is missing: nothing would be inserted"
-
-
-def _of(config: Mapping[str, str], step: str) -> dict[str, str]:
-    prefix = f"{step}."
-    return {name.removeprefix(prefix): value for name, value in config.items() if name.startswith(prefix)}

@@ -40,9 +40,9 @@ _WITH_PLACEHOLDER = ("text", "varchar", "bpchar", "json", "jsonb", "int4", "int8
 _CONVERTED = ("numeric", "tsvector")
 # Debezium has no arrays of these, or loses parts of them.
 _NO_ARRAYS = {
-    **dict.fromkeys(("interval", "money", "varbit", "xml", "point", "name"), "Debezium has no arrays of it"),
+    **LEFT_OUT,
+    **dict.fromkeys(("interval", "money", "bit", "varbit", "xml", "point", "name"), "Debezium has no arrays of it"),
     **dict.fromkeys(("line", "lseg", "box", "path", "polygon", "circle"), "Debezium has no arrays of it"),
-    "bit": "Debezium has no arrays of it",
     "time": "Debezium drops the microseconds of times in arrays",
     "timetz": "Debezium drops the offsets, and arrays don't say so",
 }
@@ -57,11 +57,13 @@ def array(kind: ColumnType, modifier: int) -> Carried | LeftOut:
     if element.kind == "domain":
         return LeftOut("an array of a domain: Debezium doesn't tell what is in it")
     if element.schema != "pg_catalog" and element.kind == "base":
-        return _extension_array(element)
+        if element.name == "citext":
+            return _json_array("string", canonical.ARRAY)
+        if element.name in _NO_EXTENSION_ARRAYS:
+            return LeftOut(f"an array of {element.name}: Debezium doesn't carry all of its values")
+        return _array_of_others()
     if element.name in _NO_ARRAYS:
         return LeftOut(f"an array of {element.name}: {_NO_ARRAYS[element.name]}")
-    if element.name in LEFT_OUT:
-        return LeftOut(f"an array of {element.name}: {LEFT_OUT[element.name]}")
     if element.name == "timestamp":
         return _json_array(timestamp(modifier).avro, canonical.ARRAY_OF_TEXTS, _ELEMENT_NOTES["timestamp"])
     if element.name not in _ELEMENTS:
@@ -69,14 +71,6 @@ def array(kind: ColumnType, modifier: int) -> Carried | LeftOut:
     items, spelling = _ELEMENTS[element.name]
     has_placeholder = element.name in _WITH_PLACEHOLDER + _CONVERTED
     return _json_array(items, spelling, _ELEMENT_NOTES.get(element.name, ""), has_placeholder=has_placeholder)
-
-
-def _extension_array(element: ColumnType) -> Carried | LeftOut:
-    if element.name == "citext":
-        return _json_array("string", canonical.ARRAY)
-    if element.name in _NO_EXTENSION_ARRAYS:
-        return LeftOut(f"an array of {element.name}: Debezium doesn't carry all of its values")
-    return _array_of_others()
 
 
 def _array_of_others() -> Carried:

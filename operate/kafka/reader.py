@@ -162,7 +162,7 @@ def connect(cluster: Cluster, *, group: str = READER_GROUP) -> Iterator[Reader]:
     if cluster.region is not None:
         # Sign a login before librdkafka does, which would hide the reason for a failure.
         try:
-            msk_login.Login(cluster.region)("")
+            msk_login.login(cluster.region)
         except msk_login.NoCredentialsError as error:
             raise OperateError(f"no AWS credentials to log in to Kafka with: {LOG_IN}") from error
     check_reachable(cluster)

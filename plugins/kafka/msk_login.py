@@ -3,6 +3,8 @@
 Amazon MSK developer guide, "Configure clients to use IAM access control", for clients in other languages than Java.
 """
 
+import functools
+
 from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
 from botocore.exceptions import BotoCoreError
 
@@ -15,21 +17,17 @@ class NoCredentialsError(UserError):
     """There are no AWS credentials to sign a login with."""
 
 
-class Login:
-    """Signs logins for MSK in a region: librdkafka's oauth_cb, called again before one expires."""
-
-    def __init__(self, region: str) -> None:
-        self._region = region
-
-    def __call__(self, _configuration: str) -> tuple[str, float]:
-        """Return a token and its expiry, in s since 1970. Raises NoCredentialsError."""
-        try:
-            token, expires_ms = MSKAuthTokenProvider.generate_auth_token(self._region)
-        except (AttributeError, ValueError, BotoCoreError) as error:
-            # The signer doesn't handle missing credentials.
-            raise NoCredentialsError(str(error)) from error
-        return token, expires_ms / MS_PER_S
+def login(region: str, _configuration: str = "") -> tuple[str, float]:
+    """Return a token for MSK in a region, and its expiry, in s since 1970. Raises NoCredentialsError."""
+    try:
+        token, expires_ms = MSKAuthTokenProvider.generate_auth_token(region)
+    except (AttributeError, ValueError, BotoCoreError) as error:
+        # The signer doesn't handle missing credentials.
+        raise NoCredentialsError(str(error)) from error
+    return token, expires_ms / MS_PER_S
 
 
 def settings(region: str) -> dict[str, object]:
-    return {"security.protocol": "SASL_SSL", "sasl.mechanisms": "OAUTHBEARER", "oauth_cb": Login(region)}
+    """Return librdkafka's settings, which calls for another token before one expires."""
+    sign = functools.partial(login, region)
+    return {"security.protocol": "SASL_SSL", "sasl.mechanisms": "OAUTHBEARER", "oauth_cb": sign}

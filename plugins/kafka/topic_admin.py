@@ -124,7 +124,14 @@ def _configure(admin: AdminClient, topics: Sequence[tuple[PlannedTopic, int]], s
     present = {resource.name: _result(answer, f"topic {resource.name}") for resource, answer in answers.items()}
     changes = []
     for topic, replicas in topics:
-        differing = _differing(topic.config_with(replicas), present[topic.name])
+        # What the topic itself must set: values that it inherits from the brokers may change. The source comes as a
+        # plain number.
+        own = {
+            key: entry.value
+            for key, entry in present[topic.name].items()
+            if ConfigSource(entry.source) is ConfigSource.DYNAMIC_TOPIC_CONFIG
+        }
+        differing = {key: value for key, value in topic.config_with(replicas).items() if own.get(key) != value}
         entries = [
             ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET) for key, value in differing.items()
         ]
@@ -135,17 +142,6 @@ def _configure(admin: AdminClient, topics: Sequence[tuple[PlannedTopic, int]], s
     if changes:
         for resource, done in admin.incremental_alter_configs(changes, request_timeout=REQUEST_S).items():
             _result(done, f"topic {resource.name}")
-
-
-def _differing(wanted: Mapping[str, str], present: Mapping[str, ConfigEntry]) -> dict[str, str]:
-    """Return what the topic itself must set: values that it inherits from the brokers may change."""
-    # The source comes as a plain number.
-    own = {
-        key: entry.value
-        for key, entry in present.items()
-        if ConfigSource(entry.source) is ConfigSource.DYNAMIC_TOPIC_CONFIG
-    }
-    return {key: value for key, value in wanted.items() if own.get(key) != value}
 
 
 def _has_leaders(topic: TopicDescription | None) -> bool:

@@ -5,12 +5,12 @@ plugins/kafka/topic_admin.py. Nothing else creates topics: brokers don't auto-cr
 Configuration names and meanings: Kafka 3.9, "Topic Configs".
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self
 
 from contract.sizes import SizeLimits
+from contract.table_names import clashes, topic_identity
 from plugins.connector_names import GENERATION, heartbeat_topic, offset_topic, sink_group, workers_group, workers_topics
 from plugins.connector_settings import SinkSettings, SourceSettings
 
@@ -83,7 +83,7 @@ def planned_topics(
     """Return the topics of one pipeline on a cluster of `brokers` brokers.
 
     `retention_hours`: how long events are kept at least, None for ever. `offsets`: the name of the topic with the
-    source worker's offsets, if it isn't the connector's own. Raises ValueError if two topics have one name.
+    source worker's offsets, if it isn't the connector's own. Raises ValueError for two topics that Kafka takes for one.
     """
     replicas = replicas_on(brokers)
     topics = tuple(
@@ -98,8 +98,8 @@ def planned_topics(
             *_dead_letters(sink, retention_hours),
         )
     )
-    if twice := sorted(name for name, count in Counter(topic.name for topic in topics).items() if count > 1):
-        raise ValueError(f"{', '.join(twice)} can't be two topics at once")
+    for names in clashes((topic.name for topic in topics), topic_identity).values():
+        raise ValueError(f"{' and '.join(dict.fromkeys(names))} can't be two topics at once")
     return topics
 
 

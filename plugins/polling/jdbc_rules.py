@@ -4,8 +4,10 @@ For existing configurations; those of plugins/polling/jdbc_source.py break none 
 of Aiven's JDBC source 6 (its documentation, "JDBC Source connector Configuration Options") and of Kafka Connect.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from plugins import connector_properties
@@ -44,8 +46,9 @@ _MODES = {
 }
 
 
-def problems(config: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield `(property, reason)` for each broken rule, in one line each."""
+def problems(given: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield `(property, reason)` for each broken rule, in one line each. Connect takes JSON's other values as text."""
+    config = {name: value if isinstance(value, str) else json.dumps(value) for name, value in given.items()}
     if config.get("connector.class") not in CONNECTOR_CLASSES:
         yield "connector.class", f"must be one of {', '.join(CONNECTOR_CLASSES)}"
     for name in config:

@@ -179,15 +179,11 @@ class JdbcSourceSettings:
 
     def __post_init__(self) -> None:
         prefix = self.topic_prefix
-        for table in self.tables:
+        for table in () if isinstance(self.polled, PolledQuery) else self.polled:
             if "." in table.table or table_topic(prefix, table.schema, table.table) != f"{prefix}.{table.name}":
                 raise ValueError(f"{table.name}: no list of tables, or no topic, has such a name: poll a query instead")
         for topic in self.topics:
             _check_match(_TOPIC_PREFIX, "topic", topic)
-
-    @property
-    def tables(self) -> tuple[PolledTable, ...]:
-        return () if isinstance(self.polled, PolledQuery) else self.polled
 
     @property
     def topics(self) -> tuple[str, ...]:

@@ -8,12 +8,15 @@ import base64
 import binascii
 import contextlib
 import errno
+import io
+import shutil
 import tarfile
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -57,7 +60,10 @@ def repack(archives: Sequence[Path], target: Path, *, resources: Mapping[str, st
             if not jars:
                 raise ArchiveError(f"no jar in {', '.join(archive.name for archive in archives)}")
             if resources:
-                _keep(jars, _Jar(RESOURCES_JAR, _resources_jar(resources, work), target))
+                write_resources(resources, work / RESOURCES_JAR)
+                made = _Jar(RESOURCES_JAR, digest(work / RESOURCES_JAR).sha256, target)
+                (work / RESOURCES_JAR).rename(work / made.sha256)
+                _keep(jars, made)
             _write_zip(target, {jar.name: work / jar.sha256 for jar in jars.values()})
     except BaseException:
         target.unlink(missing_ok=True)
@@ -77,20 +83,7 @@ def write_resources(resources: Mapping[str, str], target: Path) -> None:
         }
     except binascii.Error as error:
         raise ArchiveError(f"a class of {', '.join(resources)} isn't Base64: {error}") from None
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        files = {name: Path(folder) / str(number) for number, name in enumerate(contents)}
-        for name, path in files.items():
-            path.write_bytes(contents[name])
-        _write_zip(target, files)
-
-
-def _resources_jar(resources: Mapping[str, str], work: Path) -> str:
-    """Write the jar of the resources to `work/<SHA-256>`; return the hash."""
-    partial = work / "partial"
-    write_resources(resources, partial)
-    sha256 = digest(partial).sha256
-    partial.rename(work / sha256)
-    return sha256
+    _write_zip(target, contents)
 
 
 def _extract(archive: Path, work: Path) -> Iterator[tuple[str, str]]:
@@ -175,14 +168,16 @@ def _keep(jars: dict[str, _Jar], jar: _Jar) -> None:
         jars[jar.name.lower()] = jar
 
 
-def _write_zip(target: Path, jars: Mapping[str, Path]) -> None:
+def _write_zip(target: Path, contents: Mapping[str, Path | bytes]) -> None:
     # Stored: jars are compressed already, and a compressor's version would change the bytes.
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as packed:
-        for name in sorted(jars):
+        for name, content in sorted(contents.items(), key=itemgetter(0)):
             entry = zipfile.ZipInfo(name, FIXED_DATE)
             entry.create_system = 3
             entry.external_attr = 0o644 << 16
-            entry.file_size = jars[name].stat().st_size
-            with jars[name].open("rb") as source, packed.open(entry, "w") as file:
-                while chunk := source.read(CHUNK_BYTES):
-                    file.write(chunk)
+            entry.file_size = len(content) if isinstance(content, bytes) else content.stat().st_size
+            with (
+                io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as source,
+                packed.open(entry, "w") as file,
+            ):
+                shutil.copyfileobj(source, file, CHUNK_BYTES)

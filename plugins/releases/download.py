@@ -11,7 +11,7 @@ import ssl
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -57,10 +57,11 @@ class Digest:
     sha256: str
 
 
-def fetch(release: Mapping[str, Any], folder: Path) -> Path:
+def fetch(release: Mapping[str, Any], folder: Path, *, waits: Sequence[int] = WAITS_SECONDS) -> Path:
     """Download a release (`url`, `file`, `size` in bytes, `sha256`) into a folder and return its path.
 
-    Raises ArchiveError if it isn't pinned, can't be downloaded or isn't the pinned file; then nothing is left.
+    `waits` are as for `download`. Raises ArchiveError if it isn't pinned, can't be downloaded or isn't the pinned file;
+    then nothing is left.
     """
     name, size, sha256 = str(release["file"]), int(release["size"]), str(release["sha256"])
     if not sha256 or not size:
@@ -68,7 +69,7 @@ def fetch(release: Mapping[str, Any], folder: Path) -> Path:
     if PurePosixPath(name).name != name:
         raise ArchiveError(f"{name!r} isn't a file's name")
     target = folder / name
-    found = download(str(release["url"]), target, limit=size)
+    found = download(str(release["url"]), target, limit=size, waits=waits)
     if found != Digest(size=size, sha256=sha256):
         target.unlink()
         raise ArchiveError(
@@ -79,20 +80,25 @@ def fetch(release: Mapping[str, Any], folder: Path) -> Path:
 
 
 def download(
-    url: str, target: Path, *, limit: int = LARGEST_FILE_BYTES, on_chunk: Callable[[int], None] = lambda _size: None
+    url: str,
+    target: Path,
+    *,
+    limit: int = LARGEST_FILE_BYTES,
+    on_chunk: Callable[[int], None] = lambda _size: None,
+    waits: Sequence[int] = WAITS_SECONDS,
 ) -> Digest:
     """Stream a URL into a file and return its digest.
 
-    Retries after 1, 3 and 9 seconds if the server can't be reached, is busy (5xx, 429) or breaks off. `on_chunk`
+    Retries after `waits` (seconds) if the server can't be reached, is busy (5xx, 429), crawls or breaks off. `on_chunk`
     is called with the bytes so far. Raises ArchiveError; then there is no file. More than `limit` bytes are refused.
     """
-    for wait in (*WAITS_SECONDS, None):
+    for wait in (*waits, None):
         try:
             return _download_once(url, target, limit, on_chunk)
         except _TransientError as error:
             target.unlink(missing_ok=True)
             if wait is None:
-                raise UnreachableError(f"{url}: {error} (tried {len(WAITS_SECONDS) + 1} times)") from None
+                raise UnreachableError(f"{url}: {error} (tried {len(waits) + 1} times)") from None
             time.sleep(wait)
         except BaseException:
             target.unlink(missing_ok=True)

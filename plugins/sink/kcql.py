@@ -157,8 +157,8 @@ def parse(statement: str) -> Kcql:
         prefix=prefix,
         topic=_name(match["topic"]),
         partition_by=tuple(re.split(r"\s*,\s*", match["fields"])) if match["fields"] else (),
-        flush_interval_seconds=_required(flush, "flush.interval"),
-        flush_count=_required(flush, "flush.count"),
+        flush_interval_seconds=flush["flush.interval"],
+        flush_count=flush["flush.count"],
         flush_bytes=flush.get("flush.size"),
     )
 
@@ -199,14 +199,11 @@ def _properties(text: str) -> dict[str, int]:
                 f"KCQL: PROPERTIES: {name}={value}: the task fails on a quoted number, leave the quotes out"
             )
         values[name] = int(value)
-    return values
-
-
-def _required(values: dict[str, int], name: str) -> int:
     # With the connector's own defaults (50,000 records, 3,600 s) the pipeline would seem to stand still.
-    if name not in values:
-        raise ValueError(f"KCQL: {name} is missing")
-    return values[name]
+    for name in ("flush.interval", "flush.count"):
+        if name not in values:
+            raise ValueError(f"KCQL: {name} is missing")
+    return values
 
 
 def _name(written: str) -> str:

@@ -118,6 +118,8 @@ def _statements(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 def sink_connector(settings: SinkSettings) -> dict[str, str]:
     """Configure the Lenses S3 sink: the topics' values as JSON lines. Exactly-once, the default, stays on."""
+    endpoint = settings.endpoint
+    custom = {"connect.s3.custom.endpoint": endpoint, "connect.s3.path.style.access": "true"} if endpoint else {}
     return {
         "connector.class": CONNECTOR_CLASS,
         "tasks.max": str(settings.tasks_max),
@@ -131,7 +133,7 @@ def sink_connector(settings: SinkSettings) -> dict[str, str]:
         "connect.s3.error.policy": "RETRY",
         "connect.s3.retry.interval": "10000",
         "connect.s3.max.retries": "360",
-        **_endpoint(settings.endpoint),
+        **custom,
         **_sink_errors(settings),
         **override("consumer", SizeLimits(settings.largest_event_bytes).sink(settings.heap_bytes)),
         # A misspelt topic stays missing, even if the brokers auto-create topics.
@@ -142,12 +144,6 @@ def sink_connector(settings: SinkSettings) -> dict[str, str]:
         **({ASSIGNMENT: ROUND_ROBIN} if len(settings.topics) > 1 else {}),
         **CONVERTERS,
     }
-
-
-def _endpoint(endpoint: str | None) -> dict[str, str]:
-    if endpoint is None:
-        return {}
-    return {"connect.s3.custom.endpoint": endpoint, "connect.s3.path.style.access": "true"}
 
 
 def _sink_errors(settings: SinkSettings) -> dict[str, str]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from contract.table_names import LONGEST_TOPIC, table_topic, topic_identity
+from contract.table_names import LONGEST_TOPIC, clashes, table_topic, topic_identity
 
 # Debezium's property with the patterns of the captured tables.
 INCLUDED_TABLES = "table.include.list"
@@ -41,7 +41,8 @@ class CapturedTable:
 
     def __post_init__(self) -> None:
         for name in (self.schema, self.table, *self.key, *self.leave_out, *self.hashed):
-            _check_name(name, self.name)
+            if not name or len(name.encode()) > _LONGEST_NAME_BYTES or any(sign in name for sign in _UNUSABLE):
+                raise ValueError(f"{self.name}: no table or column that can be captured is called {name!r}")
         if twice := sorted({*self.leave_out} & {*self.hashed}):
             raise ValueError(f"{self.name}: {', '.join(twice)} can't be left out and hashed")
         if gone := sorted({*self.key} & {*self.leave_out}):
@@ -98,21 +99,14 @@ def keys(tables: Iterable[CapturedTable]) -> str:
 
 def check_topics(tables: Sequence[CapturedTable], prefix: str) -> None:
     """Raise ValueError if a table is named twice, or two tables' events would share a topic."""
-    owners: dict[str, CapturedTable] = {}
-    for table in tables:
-        topic = table.topic(prefix)
-        other = owners.get(topic_identity(topic))
-        if other is not None and other.name == table.name:
-            raise ValueError(f"tables: {table.name} is named twice")
-        if other is not None:
-            raise ValueError(f"tables: {other.name} and {table.name} would share the topic {topic}")
+    topics = {table.name: table.topic(prefix) for table in tables}
+    names = (table.name for table in tables)
+    for first, other, *_ in clashes(names, lambda name: topic_identity(topics[name])).values():
+        if other == first:
+            raise ValueError(f"tables: {first} is named twice")
+        raise ValueError(f"tables: {first} and {other} would share the topic {topics[other]}")
+    for topic in topics.values():
         if len(topic) > LONGEST_TOPIC:
             raise ValueError(
                 f"tables: the topic {topic} is longer than the {LONGEST_TOPIC} characters that Kafka takes"
             )
-        owners[topic_identity(topic)] = table
-
-
-def _check_name(name: str, of: str) -> None:
-    if not name or len(name.encode()) > _LONGEST_NAME_BYTES or any(character in name for character in _UNUSABLE):
-        raise ValueError(f"{of}: no table or column that can be captured is called {name!r}")

@@ -136,7 +136,8 @@ def failure(
     first = trace.strip().splitlines()[0] if trace.strip() else "no reason given"
     causes = _CAUSE.findall(trace)
     parts = [first] if not causes or causes[-1] in first else [first, causes[-1]]
-    return Failure(reason=": ".join(_short(_CLASS.sub("", part).rstrip(".:")) for part in parts))
+    plain = [_CLASS.sub("", part).rstrip(".:") for part in parts]
+    return Failure(reason=": ".join(part if len(part) <= LONGEST else f"{part[:LONGEST]}…" for part in plain))
 
 
 def _at_work(trace: str, names: Sequence[str], table_at: Callable[[int], str | None]) -> str | None:
@@ -161,7 +162,3 @@ def _shown(names: Sequence[str], table: str | None, *, alone: bool) -> dict[str,
     unknown = f"one of its {len(names)} tables (which one, `failed to send record to` in the worker's log says)"
     tables = unknown if len(names) > 1 else (names or ["a captured table"])[0]
     return {"tables": tables, "command": command, "which": " --skip"}
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else text[:LONGEST] + "…"

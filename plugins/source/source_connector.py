@@ -5,7 +5,7 @@ Debezium 3.7.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from contract import events
 from contract.sizes import SizeLimits
@@ -41,10 +41,10 @@ def source_connector(settings: SourceSettings) -> dict[str, str]:
         **_snapshot(settings.tables),
         "poll.interval.ms": str(settings.poll_interval_ms),
         **_replication(settings),
-        **_values(),
+        **_VALUES,
         **transformations(settings.tables, settings.topic_prefix, settings.signal_table),
         **CONVERTERS,
-        **_topic_creation(),
+        **_TOPIC_CREATION,
         **_large_events(settings),
         **_signals(settings),
     }
@@ -160,34 +160,30 @@ def _replication(settings: SourceSettings) -> dict[str, str]:
     }
 
 
-def _values() -> dict[str, str]:
-    """Convert a row to JSON: every property that the job relies on, default or not."""
-    return {
-        # Numbers that may exceed a long or a double travel as text: the sink would change them.
-        "decimal.handling.mode": "string",
-        "time.precision.mode": "adaptive",
-        "interval.handling.mode": "string",
-        "hstore.handling.mode": "json",
-        # The text of types unknown to Debezium, in Base64; without it, `name` is null in changes, too.
-        "include.unknown.datatypes": "true",
-        # JSON has bytes in Base64 as well, and only this mode marks a missing large value.
-        "binary.handling.mode": "bytes",
-        "unavailable.value.placeholder": events.PLACEHOLDER,
-        # By default a value that can't be converted would be logged and arrive as null.
-        "event.converting.failure.handling.mode": "fail",
-        "event.processing.failure.handling.mode": "fail",
-        # A delete has its own event here (events.DELETED); a tombstone after it would add nothing.
-        "tombstones.on.delete": "false",
-    }
+# How a row becomes JSON: every property that the job relies on, default or not.
+_VALUES = {
+    # Numbers that may exceed a long or a double travel as text: the sink would change them.
+    "decimal.handling.mode": "string",
+    "time.precision.mode": "adaptive",
+    "interval.handling.mode": "string",
+    "hstore.handling.mode": "json",
+    # The text of types unknown to Debezium, in Base64; without it, `name` is null in changes, too.
+    "include.unknown.datatypes": "true",
+    # JSON has bytes in Base64 as well, and only this mode marks a missing large value.
+    "binary.handling.mode": "bytes",
+    "unavailable.value.placeholder": events.PLACEHOLDER,
+    # By default a value that can't be converted would be logged and arrive as null.
+    "event.converting.failure.handling.mode": "fail",
+    "event.processing.failure.handling.mode": "fail",
+    # A delete has its own event here (events.DELETED); a tombstone after it would add nothing.
+    "tombstones.on.delete": "false",
+}
 
 
-def _topic_creation() -> dict[str, str]:
-    """Let a missing topic fail the task, with a reason: otherwise it would silently wait for ever.
-
-    With these two Connect first looks for the topic, then tries to create it, which the task's role may not
-    (docs/decisions/0042). -1 is the brokers' default.
-    """
-    return {"topic.creation.default.partitions": "-1", "topic.creation.default.replication.factor": "-1"}
+# Let a missing topic fail the task, with a reason: otherwise it would silently wait for ever.
+# With these two Connect first looks for the topic, then tries to create it, which the task's role may not
+# (docs/decisions/0042). -1 is the brokers' default.
+_TOPIC_CREATION = {"topic.creation.default.partitions": "-1", "topic.creation.default.replication.factor": "-1"}
 
 
 def _large_events(settings: SourceSettings) -> dict[str, str]:
@@ -219,11 +215,13 @@ def transformations(tables: Sequence[CapturedTable], prefix: str, signal_table: 
     if signal_table is not None:
         topic = table_topic(prefix, *signal_table.split(".", 1))
         before.append(Transform(_SIGNALS, {"type": f"{STANDARD}.Filter"}, _SIGNALS))
-        predicates[_SIGNALS] = _topics([topic])
+        matches = f"{STANDARD}.predicates.TopicNameMatches"
+        predicates[_SIGNALS] = {"type": matches, "pattern": re.escape(topic)}
     topics = [table.topic(prefix) for table in tables if table.stops_at_truncate]
     behind = _truncate_events(_fields(tables)) if any(table.tells_of_truncate for table in tables) else []
     if looked_for := bool(topics or behind):
-        predicates[_TRUNCATES] = {"type": IS_TRUNCATE.name, **({"stops": _pattern(topics)} if topics else {})}
+        stops = {"stops": "|".join(map(re.escape, topics))} if topics else {}
+        predicates[_TRUNCATES] = {"type": IS_TRUNCATE.name, **stops}
     # The outbox has no column with a DEFAULT.
     nulls = [] if tuple(tables) == (OUTBOX,) else [Transform("nulls", {"type": WITHOUT_DEFAULTS.name})]
     unwrap = Transform(_UNWRAP, _unwrap(_fields(tables)), _TRUNCATES if looked_for else None, negate=looked_for)
@@ -247,7 +245,9 @@ def _unwrap(fields: Sequence[str]) -> dict[str, str]:
 
 def _truncate_events(fields: Sequence[str]) -> list[Transform]:
     """Turn a TRUNCATE's envelope into a flat event: the added fields of every event, without a row's."""
-    names = {_flat(field): events.added(field) for field in fields}
+    # Debezium's metadata fields in its flattened envelope: `lsn` is the source's.
+    flat = (each if each == _OPERATION else f"{_SOURCE}_{each.removeprefix(f'{_SOURCE}.')}" for each in fields)
+    names = dict(zip(flat, map(events.added, fields), strict=True))
     renames = ",".join(f"{flat}:{name}" for flat, name in names.items())
     replace = f"{STANDARD}.ReplaceField$Value"
     steps = {
@@ -256,16 +256,3 @@ def _truncate_events(fields: Sequence[str]) -> list[Transform]:
         "names": {"type": replace, "include": ",".join(names), "renames": renames},
     }
     return [Transform(f"{_TRUNCATES}{name}", properties, _TRUNCATES) for name, properties in steps.items()]
-
-
-def _flat(field: str) -> str:
-    """Return a Debezium metadata field's name in its flattened envelope: `lsn` is the source's."""
-    return field if field == _OPERATION else f"{_SOURCE}_{field.removeprefix(f'{_SOURCE}.')}"
-
-
-def _topics(names: Iterable[str]) -> dict[str, str]:
-    return {"type": f"{STANDARD}.predicates.TopicNameMatches", "pattern": _pattern(names)}
-
-
-def _pattern(names: Iterable[str]) -> str:
-    return "|".join(map(re.escape, names))

@@ -82,22 +82,11 @@ class Kubernetes:
         return dict(self._json("PATCH", path, wanted, kind="application/apply-patch+yaml"))
 
     def get(self, wanted: Object) -> dict[str, Any] | None:
-        try:
-            return dict(self._json("GET", _path(wanted)))
-        except KubernetesError as error:
-            if error.status != _NOT_FOUND:
-                raise
-            return None
+        return self._if_there("GET", _path(wanted))
 
     def delete(self, wanted: Object) -> bool:
         """Delete an object and its dependents; return whether it existed."""
-        try:
-            self._json("DELETE", _path(wanted), {"propagationPolicy": "Foreground"})
-        except KubernetesError as error:
-            if error.status != _NOT_FOUND:
-                raise
-            return False
-        return True
+        return self._if_there("DELETE", _path(wanted), {"propagationPolicy": "Foreground"}) is not None
 
     def annotate(self, wanted: Object, annotations: Mapping[str, str | None]) -> None:
         """Set annotations of an object, or remove them (None); the rest of it is unchanged."""
@@ -110,9 +99,8 @@ class Kubernetes:
         return list(found["items"])
 
     def log(self, namespace: str, pod: str, *, lines: int) -> str:
-        return self._request("GET", f"/api/v1/namespaces/{namespace}/pods/{pod}/log?tailLines={lines}")[1].decode(
-            errors="replace"
-        )
+        path = f"/api/v1/namespaces/{namespace}/pods/{pod}/log?tailLines={lines}"
+        return self._answered("GET", path).decode(errors="replace")
 
     def through_service(self, method: str, namespace: str, service: str, path: str, body: Any = None) -> Any:
         """Call a Service by its port `rest`, through the API's proxy; return the JSON answer, None without any."""
@@ -131,14 +119,30 @@ class Kubernetes:
         except ValueError:
             raise UnreachableError(f"{pod} answers {status} without JSON") from None
 
-    def _json(self, method: str, path: str, body: Any = None, *, kind: str = "application/json") -> Any:
-        status, answer = self._request(method, path, body, kind)
+    def _if_there(self, method: str, path: str, body: Any = None) -> dict[str, Any] | None:
+        """Return the answer about an object; None without an object."""
         try:
-            content = json.loads(answer) if answer else None
+            return dict(self._json(method, path, body) or {})
+        except KubernetesError as error:
+            if error.status != _NOT_FOUND:
+                raise
+            return None
+
+    def _json(self, method: str, path: str, body: Any = None, *, kind: str = "application/json") -> Any:
+        answer = self._answered(method, path, body, kind)
+        try:
+            return json.loads(answer) if answer else None
+        except ValueError:
+            return None
+
+    def _answered(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> bytes:
+        status, answer = self._request(method, path, body, kind)
+        if status < http.client.BAD_REQUEST:
+            return answer
+        try:
+            content = json.loads(answer)
         except ValueError:
             content = None
-        if status < http.client.BAD_REQUEST:
-            return content
         reason = (content or {}).get("message") if isinstance(content, dict) else answer.decode(errors="replace")
         passing = status in (_CONFLICT, http.client.TOO_MANY_REQUESTS) or status >= _SERVER_ERROR
         if passing and not str(reason).startswith(_MALFORMED):

@@ -4,6 +4,8 @@ Request: `clusterArn`. Attribute: `BootstrapBrokers`. "This list may not include
 developer guide, "Get the bootstrap brokers"): two answers for one cluster may differ, so a stack asks once.
 """
 
+import functools
+
 from stacks.handlers import framework
 from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceError, Waiting
 
@@ -11,13 +13,16 @@ from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceEr
 _LOST = ("DELETING", "FAILED")
 
 
+_request = functools.partial(framework.request, required={"clusterArn": str})
+
+
 def start(event: Event) -> str:
-    return f"{_cluster_arn(event)}/bootstrap-brokers"
+    return f"{_request(event)['clusterArn']}/bootstrap-brokers"
 
 
 def settle(event: Event) -> Progress:
     """Look up the addresses, sorted: they come in any order, and a changed order would look like a changed cluster."""
-    arn, kafka = _cluster_arn(event), framework.client("kafka")
+    arn, kafka = _request(event)["clusterArn"], framework.client("kafka")
     if addresses := kafka.get_bootstrap_brokers(ClusterArn=arn).get("BootstrapBrokerStringSaslIam"):
         return Done(data={"BootstrapBrokers": ",".join(sorted(addresses.split(",")))})
     state = kafka.describe_cluster_v2(ClusterArn=arn)["ClusterInfo"]["State"]
@@ -26,10 +31,6 @@ def settle(event: Event) -> Progress:
     if state in _LOST:
         raise ResourceError(f"the cluster {arn} is {state}")
     return Waiting(f"the cluster {arn} is {state} and has no address for IAM yet")
-
-
-def _cluster_arn(event: Event) -> str:
-    return str(framework.request(event, required={"clusterArn": str})["clusterArn"])
 
 
 on_event, is_complete = Handler(start=start, settle=settle).functions

@@ -11,31 +11,15 @@ from plugins.connector_names import FIXED
 from stacks.handlers import framework, life_cycle, worker_log
 from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
 from stacks.handlers.life_cycle import Found
-from stacks.handlers.msk_connect import resource
-from stacks.handlers.msk_connect.changes import (
-    asked,
-    check_offsets,
-    described,
-    differences,
-    is_source,
-    kept_name,
-    shown,
-    update,
-)
-from stacks.handlers.msk_connect.resource import (
-    MskResource,
-    Operations,
-    begin_operation,
-    may_have_begun,
-    operations_of,
-)
+from stacks.handlers.msk_connect import changes, resource
+from stacks.handlers.msk_connect.resource import MskResource, Operations
 from stacks.handlers.worker_log import hidden
 
 _SETTLED = ("RUNNING", "PAUSED")
 
 
 def start(event: Event) -> str:
-    return kept_name(event, _request(event)["connectorName"])
+    return changes.kept_name(event, _request(event)["connectorName"])
 
 
 class Connector(MskResource):
@@ -56,7 +40,7 @@ class Connector(MskResource):
         return cls(event, wanted, str(wanted["connectorName"]))
 
     def make(self) -> Progress:
-        own = {CREATED_BY: self.event["RequestId"], ASKED: asked(self.wanted)}
+        own = {CREATED_BY: self.event["RequestId"], ASKED: changes.asked(self.wanted)}
         request: dict[str, Any] = {**self.wanted, "tags": framework.tags_of(self.event, self.wanted) | own}
         return self.still_unseen() or self.made_by(
             lambda: resource.changing().create_connector(**request)["connectorArn"]
@@ -67,9 +51,9 @@ class Connector(MskResource):
         state, former = self.state(found.shown), found.tags[OWNER]
         if state not in (*_SETTLED, "FAILED"):
             return Waiting(f"{self.what}, which is {former}'s, is {state}")
-        changed = differences(found.shown, self.wanted, found.tags)
+        changed = changes.differences(found.shown, self.wanted, found.tags)
         if changed or state == "FAILED":
-            what = described(changed, found.shown, self.wanted) or "repair it first"
+            what = changes.described(changed, found.shown, self.wanted) or "repair it first"
             raise ResourceError(
                 f"{self.what}, which is {state}, is {former}'s: a construct is renamed in one "
                 f"deployment and changed in another ({what})"
@@ -77,17 +61,17 @@ class Connector(MskResource):
         return super().adopt(found)
 
     def next_step(self, found: Found) -> Progress:
-        state, operations = self.state(found.shown), operations_of(self.event, found.shown)
+        state, operations = self.state(found.shown), resource.operations_of(self.event, found.shown)
         if failed := operations.failed:
             what = f"{failed['connectorOperationType']} of {self.name} ended in {failed['connectorOperationState']}"
             raise ResourceError(self._reason(failed.get("errorInfo", {}), what))
-        changed = differences(found.shown, self.wanted, found.tags, operations.complete)
+        changed = changes.differences(found.shown, self.wanted, found.tags, operations.complete)
         made_by_us = found.tags.get(CREATED_BY) == self.event["RequestId"]
         if made_by_us and state == "FAILED":
             raise ResourceError(self._reason(found.shown.get("stateDescription", {}), f"{self.what} FAILED"))
         recreated = state == "FAILED" or bool(set(changed) & set(FIXED))
-        if not made_by_us and is_source(self.wanted):
-            check_offsets(found.shown, self.wanted, changed, recreated=recreated and state != "FAILED")
+        if not made_by_us and changes.is_source(self.wanted):
+            changes.check_offsets(found.shown, self.wanted, changed, recreated=recreated and state != "FAILED")
         if not made_by_us and recreated:
             return self.delete(found)
         if state not in _SETTLED:
@@ -105,16 +89,15 @@ class Connector(MskResource):
         if self.event["RequestType"] == "Update":
             # The construct that owned it is long deleted: CloudFormation does that before the next deployment.
             kept.pop(FORMER_OWNER, None)
-        return (
-            framework.tags_of(self.event, self.wanted) | kept | {ASKED: asked(self.wanted), SHOWN: shown(found.shown)}
-        )
+        hashes = {ASKED: changes.asked(self.wanted), SHOWN: changes.shown(found.shown)}
+        return framework.tags_of(self.event, self.wanted) | kept | hashes
 
     def _change(self, found: Found, changed: list[str], operations: Operations) -> Progress:
         """Request the next operation. Raises ResourceError if it is complete and the connector still differs."""
         arn = self.arn(found.shown)
-        operation, request = update(changed, self.wanted)
+        operation, request = changes.update(changed, self.wanted)
         if operation in operations.complete:
-            differs = described(changed, found.shown, self.wanted)
+            differs = changes.described(changed, found.shown, self.wanted)
             raise ResourceError(f"{self.name} was read back with another {differs} than asked for")
         # Between the two operations of one change the connector may be in a state that no request wants, so judge its
         # health only after the last one; and MSK Connect changes a paused connector only without a health check.
@@ -123,13 +106,15 @@ class Connector(MskResource):
             request["skipHealthValidation"] = True
         request |= {"connectorArn": arn, "currentVersion": found.shown["currentVersion"]}
         try:
-            begin_operation(self.event, operation, operations, lambda: resource.changing().update_connector(**request))
+            resource.begin_operation(
+                self.event, operation, operations, lambda: resource.changing().update_connector(**request)
+            )
         except resource.client().exceptions.BadRequestException:
             # A changed version or state means that someone else was quicker, or this request's own attempt whose answer
             # was lost; otherwise the request is wrong.
             again = self.described(arn)
             same = again and all(again[key] == found.shown[key] for key in ("currentVersion", "connectorState"))
-            if same and not may_have_begun(self.event, operation):
+            if same and not resource.may_have_begun(self.event, operation):
                 raise
         return Waiting(f"{operation} of {self.name} is under way")
 

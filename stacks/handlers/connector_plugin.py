@@ -190,7 +190,8 @@ class Plugin(MskResource):
                 for number, release in enumerate(self.wanted["releases"]):
                     place = Path(folder) / str(number)
                     place.mkdir()
-                    archives.append(fetch(release, place))
+                    # The next poll tries again: with retries, a server that crawls would outlast the function.
+                    archives.append(fetch(release, place, waits=()))
                 path = Path(folder) / "plugin.zip"
                 found = repack(archives, path, resources=self.wanted.get("resources"))
             except (UnreachableError, ArchiveError) as error:

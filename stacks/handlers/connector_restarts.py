@@ -67,13 +67,16 @@ def figures_by_minute(name: str, namespace: str, metric: str, stat: str, *, sinc
 
 
 def _look_after(name: str) -> str:
-    connector = _find(name)
+    found = resource.listed("list_connectors", "connectors", connectorNamePrefix=name)
+    connector = next((each for each in found if each["connectorName"] == name), None)
     if connector is None:
         return "there is none"
     if (state := connector["connectorState"]) != "RUNNING":
         return f"{state}, so it can't be restarted"
     now = datetime.fromtimestamp(framework.now(), tz=UTC)
-    if not _failed_tasks(name, now):
+    failed = figures_by_minute(name, NAMESPACE, FAILED_TASKS, "Maximum", since=LOOK_BACK, now=now).get("Values", [])
+    # The newest value counts.
+    if not failed or not failed[0]:
         return "no failed task"
     arn = connector["connectorArn"]
     listed = resource.operations(arn)
@@ -86,14 +89,3 @@ def _look_after(name: str) -> str:
         # Another operation has begun, such as an update, which also starts the tasks.
         return f"failed tasks, not restarted: {error}"
     return f"failed tasks restarted, {len(restarts) + 1} times by now"
-
-
-def _find(name: str) -> dict[str, Any] | None:
-    found = resource.listed("list_connectors", "connectors", connectorNamePrefix=name)
-    return next((connector for connector in found if connector["connectorName"] == name), None)
-
-
-def _failed_tasks(name: str, now: datetime) -> bool:
-    """Tell whether the newest value counts failed tasks; False if there is no value."""
-    values = figures_by_minute(name, NAMESPACE, FAILED_TASKS, "Maximum", since=LOOK_BACK, now=now).get("Values", [])
-    return bool(values) and values[0] > 0

@@ -6,6 +6,8 @@ remaining cluster's name blocks each further attempt. Request: `clusterIdentifie
 the cluster outlives the stack, and to delete it people switch that off by hand.
 """
 
+import functools
+
 from botocore.exceptions import ClientError
 
 from stacks.handlers import framework
@@ -13,14 +15,15 @@ from stacks.handlers.framework import Done, Event, Handler, Progress, ResourceEr
 
 # While the cluster or one of its instances is being changed.
 _BUSY = ("InvalidDBClusterStateFault", "InvalidDBInstanceState")
+_request = functools.partial(framework.request, required={"clusterIdentifier": str})
 
 
 def start(event: Event) -> str:
-    return f"{_identifier(event)}/deletion-protection"
+    return f"{_request(event)['clusterIdentifier']}/deletion-protection"
 
 
 def settle(event: Event) -> Progress:
-    identifier, rds = _identifier(event), framework.client("rds")
+    identifier, rds = _request(event)["clusterIdentifier"], framework.client("rds")
     try:
         [found] = rds.describe_db_clusters(DBClusterIdentifier=identifier)["DBClusters"]
         if found.get("DeletionProtection"):
@@ -34,10 +37,6 @@ def settle(event: Event) -> Progress:
             raise
         return Waiting(f"{identifier} to be available: {code}")
     return Waiting(f"the protection of {identifier}")
-
-
-def _identifier(event: Event) -> str:
-    return str(framework.request(event, required={"clusterIdentifier": str})["clusterIdentifier"])
 
 
 on_event, is_complete = Handler(start=start, settle=settle).functions

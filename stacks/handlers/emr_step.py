@@ -30,9 +30,10 @@ from stacks.handlers.framework import ONCE, Done, Event, Progress, ResourceError
 
 # A wrong option or path ends the job within its first minute: a step that has run this long has begun to work.
 SETTLED_SECONDS = 120
-BUSY = "a call by an earlier request to finish"
-_REQUIRED = {"clusterId": str, "name": str, "arguments": list, "stopBucket": str, "stopPrefix": str}
-_OPTIONAL = {"further": list}
+_KINDS: dict[str, framework.Kinds] = {
+    "required": {"clusterId": str, "name": str, "arguments": list, "stopBucket": str, "stopPrefix": str},
+    "optional": {"further": list},
+}
 ACTIVE = frozenset({"PENDING", "CANCEL_PENDING", "RUNNING"})
 # A job that hasn't ended is interrupted, then killed, once its stop file is this old. A commit takes seconds.
 INTERRUPT_SECONDS = 600
@@ -42,14 +43,12 @@ Step = Mapping[str, Any]
 
 def start(event: Event) -> str:
     """Check the request. Keep the id: CloudFormation would delete the old steps if it changed."""
-    return str(event.get("PhysicalResourceId") or _jobs(event, _read(event))[0].name)
+    return str(event.get("PhysicalResourceId") or _jobs(event)[0].name)
 
 
 def settle(event: Event) -> Progress:
     """Stop unwanted steps, then add the missing ones, then wait until all have settled."""
-    jobs = _jobs(event, _read(event))
-    if journal.busy(event):
-        return Waiting(BUSY)
+    jobs = _jobs(event)
     for job in jobs:
         job.enter()
     found = [(job, *job.mine_and_others()) for job in jobs]
@@ -66,11 +65,7 @@ def settle(event: Event) -> Progress:
 
 def remove(event: Event) -> Progress:
     """Stop every step of these names, unless another resource now owns the job; a deleted cluster has none."""
-    jobs = framework.if_accepted(lambda: _jobs(event, _read(event)))
-    if jobs is None:
-        return Done()
-    if journal.busy(event):
-        return Waiting(BUSY)
+    jobs = framework.if_accepted(lambda: _jobs(event)) or []
     return _together([_removed(event, job) for job in jobs]) or Done()
 
 
@@ -90,7 +85,7 @@ class Job:
         # The name of the step that this request adds, unique to it.
         self.own_name = f"{self.name}-{self._content}-{sha256_of(event['RequestId'])[:8]}"
         self._owners = f"{wanted['stopPrefix']}owners/{self.name}/"
-        self._owner = self._owners + sha256_of(framework.owner(event))[: framework.HASH_DIGITS]
+        self.owner = self._owners + sha256_of(framework.owner(event))[: framework.HASH_DIGITS]
 
     def steps(self) -> list[Step]:
         """Return them, newest first; none if the cluster is gone, with or without a trace."""
@@ -149,20 +144,19 @@ class Job:
     def enter(self) -> None:
         """Record that the event's resource wants this job, and its request."""
         body = json.dumps(self._wanted, sort_keys=True).encode()
-        self._s3.put_object(Bucket=self._bucket, Key=self._owner, Body=body)
+        self._s3.put_object(Bucket=self._bucket, Key=self.owner, Body=body)
 
-    def has_owner(self) -> bool:
-        """Whether the event's resource wants this job, and hasn't been deleted since."""
-        return self._owner in self._listed(self._owners)
+    def owners(self) -> Iterable[str]:
+        """Return the keys of the resources that want this job, and haven't been deleted since."""
+        return self._listed(self._owners)
 
-    def other_owner_request(self) -> dict[str, Any] | None:
-        """Return another owner's request: of a renamed construct, the one that stays."""
-        key = next((key for key in self._listed(self._owners) if key != self._owner), None)
-        return None if key is None else json.loads(self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read())
+    def request_of(self, owner: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._s3.get_object(Bucket=self._bucket, Key=owner)["Body"].read())
+        return found
 
     def leave(self) -> None:
         """Record that the event's resource no longer wants the job."""
-        self._s3.delete_object(Bucket=self._bucket, Key=self._owner)
+        self._s3.delete_object(Bucket=self._bucket, Key=self.owner)
 
     def _told_to_stop(self, step: Step) -> float | None:
         """Return when the step was asked to stop, in seconds since 1970; None if it wasn't."""
@@ -179,9 +173,10 @@ class Job:
 
 
 def _removed(event: Event, job: Job) -> Waiting | None:
-    if not job.has_owner():
+    owners = job.owners()
+    if job.owner not in owners:
         return None
-    heir = job.other_owner_request()
+    heir = next((job.request_of(key) for key in owners if key != job.owner), None)
     if waiting := _inherited(event, Job(event, heir)) if heir else job.stopped(job.active()):
         return waiting
     job.leave()
@@ -202,12 +197,9 @@ def _added(event: Event, *missing: Job) -> Waiting:
         return Waiting(f"step {', '.join([job.add() for job in missing])} to run")
 
 
-def _read(event: Event) -> dict[str, Any]:
-    return framework.request(event, required=_REQUIRED, optional=_OPTIONAL)
-
-
-def _jobs(event: Event, wanted: Mapping[str, Any]) -> list[Job]:
-    """Return the job of each step, each with a request of its own. Raises ResourceError."""
+def _jobs(event: Event, before: Mapping[str, Any] | None = None) -> list[Job]:
+    """Return the job of each step of the request, or of the one `before`. Raises ResourceError."""
+    wanted = before or framework.request(event, **_KINDS)
     place = {key: value for key, value in wanted.items() if key != "further"}
     try:
         steps = [wanted, *wanted.get("further", [])]
@@ -227,7 +219,7 @@ def _together(waiting: Iterable[Waiting | None]) -> Waiting | None:
 
 def _elsewhere_stopped(event: Event, jobs: Iterable[Job]) -> Waiting | None:
     """Stop the previous request's steps: on a cluster that is being replaced, or under other names."""
-    old = framework.old_request(event, required=_REQUIRED, optional=_OPTIONAL)
+    old = framework.old_request(event, **_KINDS)
     if old is None:
         return None
     wanted = {(job.cluster, job.name) for job in jobs}

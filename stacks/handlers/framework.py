@@ -100,15 +100,15 @@ class Handler:
     `start` returns the resource's id; it is called for Create and Update. `settle` gets the event with that id, and in
     `KnownAs` the id by which CloudFormation knows the resource until it is settled; `remove` gets the Delete event:
     without it, a deletion leaves everything. `claim` records that a request now works on its resource and returns its
-    place in the order of requests; `check` raises ResourceError if a later request has taken over
-    (stacks/handlers/journal.py).
+    place in the order of requests; `await_turn` returns what a step must wait for first, and raises ResourceError if
+    a later request has taken over (stacks/handlers/journal.py).
     """
 
     start: Callable[[Event], str]
     settle: Callable[[Event], Progress]
-    remove: Callable[[Event], Progress] = lambda _event: Done()
+    remove: Callable[[Event], Progress] | None = None
     claim: Callable[[Event], str] | None = None
-    check: Callable[[Event], None] | None = None
+    await_turn: Callable[[Event], Waiting | None] | None = None
 
     @property
     def functions(self) -> tuple[Function, Function]:
@@ -142,10 +142,13 @@ class Handler:
 
     def _step(self, event: Event) -> Progress:
         """Take a step; after a transient error, wait for the next call to repeat it."""
+        step = self.remove if event["RequestType"] == "Delete" else self.settle
+        if step is None:
+            return Done()
         try:
-            if self.check is not None:
-                self.check(event)
-            return self.remove(event) if event["RequestType"] == "Delete" else self.settle(event)
+            if self.await_turn is not None and (waiting := self.await_turn(event)):
+                return waiting
+            return step(event)
         except CALL_ERRORS as error:
             if reason := retry_reason(error):
                 return Waiting(reason)
@@ -249,7 +252,7 @@ def shortened(text: str) -> str:
 
 
 def _claimed(claim: Callable[[Event], str], event: Event) -> str:
-    """Return the request's place in the order of requests. If S3 can't record it now, `check` will."""
+    """Return the request's place in the order of requests. If S3 can't record it now, `await_turn` will."""
     order = f"{int(now() * 1_000):013d}-{event['RequestId']}"
     try:
         return _retry_now(lambda: claim({**event, "Order": order}))

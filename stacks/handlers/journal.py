@@ -25,7 +25,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from stacks.handlers import framework
-from stacks.handlers.framework import Event, Handler, ResourceError, error_code
+from stacks.handlers.framework import Event, Handler, ResourceError, Waiting, error_code
 
 VARIABLE = "JOURNAL"
 # No request lives longer: CDK's waiter ends after 58 minutes.
@@ -125,6 +125,12 @@ def busy(event: Event) -> bool:
     return any(framework.now() < float(facts.get(_ACTING, 0)) for facts in earlier(event))
 
 
+def await_turn(event: Event) -> Waiting | None:
+    """Return what to wait for before this request may act. Raises SupersededError if a later request has come."""
+    check(event)
+    return Waiting("a call by an earlier request to finish") if busy(event) else None
+
+
 @contextlib.contextmanager
 def acting(event: Event, *, seconds: float = framework.CALL_SECONDS, **facts: Any) -> Iterator[dict[str, Any]]:
     """Wrap a call that changes something; yields this request's facts, to be completed.
@@ -208,4 +214,4 @@ def _write(event: Event, facts: dict[str, Any]) -> None:
 
 
 # A handler whose requests keep a journal.
-handler = functools.partial(Handler, claim=claim, check=check)
+handler = functools.partial(Handler, claim=claim, await_turn=await_turn)

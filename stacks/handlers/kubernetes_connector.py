@@ -108,7 +108,7 @@ class Connector(Resource):
             raise ResourceError(hidden(f"{self.name}: {workers.failure}"))
         if not workers.all_begun:
             return Waiting(f"{self.name}: {workers.state}")
-        if self._shown("/config") != {**self.wanted["connectorConfiguration"], "name": self.name}:
+        if self._if_there("GET", "/config") != {**self.wanted["connectorConfiguration"], "name": self.name}:
             with journal.acting(self.event):
                 self._rest("PUT", "/config", self.wanted["connectorConfiguration"])
             return Waiting(f"{self.name}: its configuration is taken over")
@@ -125,16 +125,12 @@ class Connector(Resource):
     def delete(self, found: Found) -> Progress:  # noqa: ARG002  what is left of it is asked for
         workers = rollout(self._api, self._deployment, since=self.event["Started"])
         if workers.running and not self._facts.get(_APPLIED):
-            late = framework.now() >= self.event["Started"] + FAREWELL_SECONDS
             try:
                 with journal.acting(self.event):
-                    self._rest("DELETE", "")
-            except KubernetesError as error:
-                if error.status != _NOT_FOUND:
-                    raise
+                    self._if_there("DELETE")
             except UnreachableError:
                 # Its configuration stays in its topic: new workers of this name would run it.
-                if not late:
+                if framework.now() < self.event["Started"] + FAREWELL_SECONDS:
                     raise
             journal.record(self.event, **{_APPLIED: True})
         with journal.acting(self.event, seconds=journal.RUN_SECONDS):
@@ -176,7 +172,7 @@ class Connector(Resource):
 
     def _tasks(self) -> Waiting | None:
         """Return what to wait for until all tasks run. Raises ResourceError if one keeps failing."""
-        if (status := self._shown("/status")) is None:
+        if (status := self._if_there("GET", "/status")) is None:
             return Waiting(f"{self.name}: its first status")
         if status["connector"]["state"] in _AT_REST:
             return None
@@ -207,10 +203,10 @@ class Connector(Resource):
             return Waiting(f"{self.name}: its tasks run; whether they go on")
         return None
 
-    def _shown(self, path: str) -> Any:
-        """Return what Connect shows of the connector; None without a connector."""
+    def _if_there(self, method: str, path: str = "") -> Any:
+        """Return Connect's answer about the connector; None without a connector."""
         try:
-            return self._rest("GET", path)
+            return self._rest(method, path)
         except KubernetesError as error:
             if error.status != _NOT_FOUND:
                 raise
@@ -312,7 +308,7 @@ def _failure(api: Kubernetes, deployment: Mapping[str, Any], pods: Sequence[Mapp
 def _last_lines(api: Kubernetes, namespace: str, pod: str) -> str:
     try:
         lines = api.log(namespace, pod, lines=_LOG_LINES).splitlines()
-    except UnreachableError as error:
+    except (UnreachableError, KubernetesError) as error:
         return f"its log can't be read: {error}"
     telling = [line.strip() for line in lines if TELLING.search(line)]
     return " | ".join((telling or lines)[-3:]) or "it has logged nothing"

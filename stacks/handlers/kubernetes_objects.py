@@ -4,6 +4,7 @@ Request: `cluster` (`name`, `endpoint`, `authority`) and `objects`, in the order
 deletes objects that it no longer names; a deletion deletes all of them, the last ones first.
 """
 
+import functools
 from typing import Any
 
 from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all, identity
@@ -11,7 +12,7 @@ from stacks.handlers import framework, journal
 from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
 
 Objects = list[dict[str, Any]]
-_REQUEST = {"cluster": dict, "objects": list}
+_request = functools.partial(framework.request, required={"cluster": dict, "objects": list})
 # EKS propagates a new access entry; until then the cluster doesn't know the role.
 SPREADS_SECONDS = 300
 _UNKNOWN, _FORBIDDEN = 401, 403
@@ -34,8 +35,6 @@ def remove(event: Event) -> Progress:
 
 
 def _changed(event: Event, wanted: dict[str, Any], *, apply: Objects, delete: Objects) -> Progress:
-    if journal.busy(event):
-        return Waiting("what an earlier request has begun with the objects")
     api = Kubernetes(Cluster.of_request(wanted["cluster"]))
     try:
         with journal.acting(event, seconds=journal.RUN_SECONDS):
@@ -61,10 +60,6 @@ def no_longer(event: Event, objects: Objects) -> Objects:
     before = framework.old_request(event, required={"objects": list})
     there = {identity(each) for each in objects}
     return [each for each in (before or {}).get("objects", []) if identity(each) not in there]
-
-
-def _request(event: Event) -> dict[str, Any]:
-    return framework.request(event, required=_REQUEST)
 
 
 on_event, is_complete = journal.handler(start=start, settle=settle, remove=remove).functions

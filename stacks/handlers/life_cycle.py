@@ -79,14 +79,13 @@ class Resource(abc.ABC):
 
     def settle(self) -> Progress:
         """Take the next step towards the wanted state."""
-        if journal.busy(self.event):
-            return self._in_flight()
         found = self.look()
         if found is None:
             return self.make()
         if found.going:
             return Waiting(f"{self.what} is being deleted")
-        if self._is_siblings(found):
+        stack, _, construct = found.tags.get(OWNER, "").partition("/")
+        if stack == framework.stack_name(self.event) and construct != self.event["LogicalResourceId"]:
             if waiting := self.adopt(found):
                 return waiting
         else:
@@ -95,8 +94,6 @@ class Resource(abc.ABC):
 
     def remove(self) -> Progress:
         """Take the next step towards its deletion."""
-        if journal.busy(self.event):
-            return self._in_flight()
         found = self.look()
         if found is None:
             if journal.outcome_unknown(self.event):
@@ -117,13 +114,6 @@ class Resource(abc.ABC):
     def adopted_tags(self, found: Found) -> dict[str, str]:
         """Return the owner tags of an adopted resource."""
         return {OWNER: framework.owner(self.event), FORMER_OWNER: found.tags[OWNER]}
-
-    def _in_flight(self) -> Waiting:
-        return Waiting(f"what the request before has begun with {self.name}")
-
-    def _is_siblings(self, found: Found) -> bool:
-        stack, _, construct = found.tags.get(OWNER, "").partition("/")
-        return stack == framework.stack_name(self.event) and construct != self.event["LogicalResourceId"]
 
 
 def handler(start: Callable[[Event], str], kind: type[Resource]) -> Handler:

@@ -44,7 +44,7 @@ from db.source.reading import ReadObjects, grant_reader, missing_privileges
 from db.source.replication import drop_slot
 from stacks.handlers import framework, journal, preparation_record
 from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting, client
-from stacks.handlers.preparation_record import Record, Tags
+from stacks.handlers.preparation_record import Record
 
 _CLUSTER = {"clusterIdentifier": str, "masterSecret": str, "connectorSecret": str, "database": str}
 _SERVER = {"host": str, "port": int, "sslmode": str, "certificate": str, "ownerSecretArn": str, "database": str}
@@ -160,7 +160,7 @@ def _load(wanted: Mapping[str, Any]) -> dict[str, int]:
     A newer outbox stays unchanged: failing here would fail a rollback, which runs the older code.
     """
     found = _record(wanted)
-    if wanted.get("setMasterPassword") and isinstance(found, Tags) and not found.encrypted:
+    if wanted.get("setMasterPassword") and found is not None and not found.encrypted:
         # A template can't tell whether the restored origin is encrypted.
         raise ResourceError(
             f"the restored cluster {wanted['clusterIdentifier']} isn't encrypted, as what it was restored from isn't:"

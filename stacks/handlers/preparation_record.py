@@ -6,7 +6,7 @@ most one per custom resource (RDS allows 50 per cluster); for an external databa
 below a path.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from contract.tags import PREPARED_BY, RESNAPSHOT, missed_in, prepared_by, resnapshot, since
@@ -18,11 +18,18 @@ _GONE = ("deleting", "deleted")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Entries:
-    """The generations of the resources that have prepared the database, by entry name, which begins with `prefix`."""
+class Record:
+    """The generations of the resources that have prepared the database, by entry name, which begins with `prefix`.
+
+    `write` gets an entry's name, generation, owner, and since when changes may have been lost ("": none were); `remove`
+    gets the name. `encrypted`: whether our own cluster's storage is.
+    """
 
     prefix: str
     generations: Mapping[str, str]
+    write: Callable[[str, str, str, str], object]
+    remove: Callable[[str], object]
+    encrypted: bool = True
 
     @property
     def generation(self) -> str | None:
@@ -31,58 +38,24 @@ class _Entries:
 
     def has(self, owner: str) -> bool:
         """Whether `owner` has prepared it and hasn't been deleted since."""
-        return self.entry(owner) in self.generations
+        return self._entry(owner) in self.generations
 
     def others(self, owner: str) -> list[str]:
-        return [generation for name, generation in self.generations.items() if name != self.entry(owner)]
-
-    def entry(self, owner: str) -> str:
-        return self.prefix + framework.sha256_of(owner)[: framework.HASH_DIGITS]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tags(_Entries):
-    """Entries of our own cluster. `encrypted`: whether its storage is; `missing`: the tag for missed changes."""
-
-    arn: str
-    missing: str
-    identifier: str
-    encrypted: bool
+        return [generation for name, generation in self.generations.items() if name != self._entry(owner)]
 
     def claim(self, owner: str, generation: str, *, missed: bool) -> None:
         """Enter `owner`; `missed`: changes may have been lost before."""
-        # One call, so that neither tag exists without the other.
-        tags = {self.entry(owner): f"{self.identifier}/{generation}/{owner}"[:TAG_CHARACTERS]}
-        if missed:
-            tags[self.missing] = since(framework.now())
-        client("rds").add_tags_to_resource(
-            ResourceName=self.arn, Tags=[{"Key": key, "Value": value} for key, value in tags.items()]
-        )
+        self.write(self._entry(owner), generation, owner, since(framework.now()) if missed else "")
 
     def release(self, owner: str) -> None:
         """Remove `owner`'s entry, if it exists."""
-        client("rds").remove_tags_from_resource(ResourceName=self.arn, TagKeys=[self.entry(owner)])
+        self.remove(self._entry(owner))
+
+    def _entry(self, owner: str) -> str:
+        return self.prefix + framework.sha256_of(owner)[: framework.HASH_DIGITS]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parameters(_Entries):
-    """Entries of an external database. `missing`: what one of them says of missed changes, "" for none."""
-
-    missing: str
-
-    def claim(self, owner: str, generation: str, *, missed: bool) -> None:
-        said = [told] if (told := since(framework.now()) if missed else self.missing) else []
-        value = "/".join([generation, owner, *said])
-        client("ssm").put_parameter(Name=self.entry(owner), Value=value, Type="String", Overwrite=True)
-
-    def release(self, owner: str) -> None:
-        client("ssm").delete_parameters(Names=[self.entry(owner)])
-
-
-Record = Tags | Parameters
-
-
-def tags(identifier: str, pipeline: str | None) -> Tags | None:
+def tags(identifier: str, pipeline: str | None) -> Record | None:
     """Read a cluster's entries of a pipeline, or of the outbox (None); None if the cluster is gone, or going.
 
     Entries that a snapshot brought from another cluster don't count.
@@ -100,13 +73,36 @@ def tags(identifier: str, pipeline: str | None) -> Tags | None:
     listed = rds.list_tags_for_resource(ResourceName=arn)["TagList"]
     entries = {tag["Key"]: tag["Value"].split("/") for tag in listed if tag["Key"].startswith(prefix)}
     own = {tag: parts[1] for tag, parts in entries.items() if parts[0] == identifier and len(parts) > 1}
-    encrypted = bool(present[0].get("StorageEncrypted"))
-    return Tags(prefix=prefix, generations=own, arn=arn, identifier=identifier, encrypted=encrypted, missing=missing)
+
+    def write(entry: str, generation: str, owner: str, lost: str) -> None:
+        # One call, so that neither tag exists without the other.
+        tags = {entry: f"{identifier}/{generation}/{owner}"[:TAG_CHARACTERS], **({missing: lost} if lost else {})}
+        rds.add_tags_to_resource(ResourceName=arn, Tags=[{"Key": key, "Value": value} for key, value in tags.items()])
+
+    return Record(
+        prefix=prefix,
+        generations=own,
+        write=write,
+        remove=lambda entry: rds.remove_tags_from_resource(ResourceName=arn, TagKeys=[entry]),
+        encrypted=bool(present[0].get("StorageEncrypted")),
+    )
 
 
-def parameters(path: str) -> Parameters:
-    pages = client("ssm").get_paginator("get_parameters_by_path").paginate(Path=path)
+def parameters(path: str) -> Record:
+    """Read an external database's entries; one of them may say that changes were lost, and keeps saying so."""
+    ssm = client("ssm")
+    pages = ssm.get_paginator("get_parameters_by_path").paginate(Path=path)
     found = [parameter for page in pages for parameter in page["Parameters"]]
     generations = {parameter["Name"]: parameter["Value"].partition("/")[0] for parameter in found}
     missing = max((missed_in(parameter["Value"]) for parameter in found), default="")
-    return Parameters(prefix=f"{path}/", generations=generations, missing=missing)
+
+    def write(entry: str, generation: str, owner: str, lost: str) -> None:
+        value = "/".join(filter(None, (generation, owner, lost or missing)))
+        ssm.put_parameter(Name=entry, Value=value, Type="String", Overwrite=True)
+
+    return Record(
+        prefix=f"{path}/",
+        generations=generations,
+        write=write,
+        remove=lambda entry: ssm.delete_parameters(Names=[entry]),
+    )

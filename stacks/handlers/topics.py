@@ -5,6 +5,7 @@ Request: `bootstrapServers`; `topics`, each in the form of plugins/kafka/topics.
 hold the only copy of some events, and deleting the cluster deletes them anyway.
 """
 
+import functools
 import logging
 import os
 from collections.abc import Mapping
@@ -19,7 +20,11 @@ from plugins.kafka.topics import PlannedTopic
 from stacks.handlers import framework, journal
 from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
 
-_REQUEST = {"bootstrapServers": str, "topics": list, "group": str, "groupTopic": str}
+_request = functools.partial(
+    framework.request,
+    required={"bootstrapServers": str, "topics": list, "group": str, "groupTopic": str},
+    optional={"groupTopics": list},
+)
 # Within one call: a topic gets its leaders a second or two after its creation.
 TRIES = 3
 PAUSE_S = 2.0
@@ -37,8 +42,6 @@ def start(event: Event) -> str:
 def settle(event: Event) -> Progress:
     """Take the missing steps. Wait for brokers that are away, and for rights that IAM hasn't propagated yet."""
     wanted = _request(event)
-    if journal.busy(event):
-        return Waiting("what an earlier request has begun with the topics")
     problems: list[str] = []
     settings = connection(wanted["bootstrapServers"]) | {"error_cb": lambda error: _keep(problems, error)}
     admin = AdminClient(settings)
@@ -76,10 +79,6 @@ def _keep(problems: list[str], error: KafkaError) -> None:
     """Keep a connection error; "all brokers down" adds nothing to the others."""
     if error.code() != KafkaError._ALL_BROKERS_DOWN:
         problems.append(" ".join(error.str().split()))
-
-
-def _request(event: Event) -> dict[str, Any]:
-    return framework.request(event, required=_REQUEST, optional={"groupTopics": list})
 
 
 def _planned(wanted: Mapping[str, Any]) -> list[PlannedTopic]:

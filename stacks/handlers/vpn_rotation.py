@@ -28,23 +28,25 @@ def handler(event: Mapping[str, Any], _context: object) -> None:
         return
     if step not in ("createSecret", "finishSecret"):
         raise ValueError(f"{step} is no step of a rotation")
-    stages = framework.client("secretsmanager").describe_secret(SecretId=secret)["VersionIdsToStages"]
+    client = framework.client("secretsmanager")
+    stages = client.describe_secret(SecretId=secret)["VersionIdsToStages"]
     if CURRENT in stages.get(version, []):
         return
     pending = PENDING in stages.get(version, [])
-    if step == "finishSecret":
-        if not pending:
-            raise ValueError(f"{secret}: version {version} isn't pending")
-        _finish(secret, version, next(name for name, staged in stages.items() if CURRENT in staged))
-    elif not (pending and _has_value(secret, version)):
-        _create(secret, version)
-
-
-def _create(secret: str, version: str) -> None:
-    password = "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
-    framework.client("secretsmanager").put_secret_value(
-        SecretId=secret, ClientRequestToken=version, SecretString=password, VersionStages=[PENDING]
+    if step == "createSecret":
+        if not (pending and _has_value(secret, version)):
+            password = "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
+            client.put_secret_value(
+                SecretId=secret, ClientRequestToken=version, SecretString=password, VersionStages=[PENDING]
+            )
+        return
+    if not pending:
+        raise ValueError(f"{secret}: version {version} isn't pending")
+    current = next(name for name, staged in stages.items() if CURRENT in staged)
+    client.update_secret_version_stage(
+        SecretId=secret, VersionStage=CURRENT, MoveToVersionId=version, RemoveFromVersionId=current
     )
+    _log.info("%s: rotated", secret)
 
 
 def _has_value(secret: str, version: str) -> bool:
@@ -55,10 +57,3 @@ def _has_value(secret: str, version: str) -> bool:
     except client.exceptions.ResourceNotFoundException:
         return False
     return True
-
-
-def _finish(secret: str, version: str, current: str) -> None:
-    framework.client("secretsmanager").update_secret_version_stage(
-        SecretId=secret, VersionStage=CURRENT, MoveToVersionId=version, RemoveFromVersionId=current
-    )
-    _log.info("%s: rotated", secret)

@@ -8,24 +8,27 @@ import pytest
 from contract.errors import CANNOT, INTERRUPTED, UserError, naming, one_line_errors
 
 
-def test_a_users_error_is_one_line_and_status_3(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended, one_line_errors("up"):
-        raise UserError("no disk: free some")
-    assert (ended.value.code, *capsys.readouterr()) == (CANNOT, "", "up: no disk: free some\n")
+@pytest.mark.parametrize(
+    ("error", "status", "line"),
+    [
+        (UserError("no disk: free some"), CANNOT, "no disk: free some"),
+        # A library's, where it is named, and what the system refuses.
+        (LookupError(), CANNOT, "LookupError"),
+        (FileNotFoundError(2, "No such file", "/nowhere"), CANNOT, "[Errno 2] No such file: '/nowhere'"),
+        (KeyboardInterrupt(), INTERRUPTED, "nothing was done"),
+    ],
+)
+def test_an_error_is_one_line_and_a_status(
+    capsys: pytest.CaptureFixture[str], error: BaseException, status: int, line: str
+) -> None:
+    with pytest.raises(SystemExit) as ended, one_line_errors("up", LookupError, interrupted="nothing was done"):
+        raise error
+    assert (ended.value.code, *capsys.readouterr()) == (status, "", f"up: {line}\n")
 
 
-def test_a_librarys_error_is_shown_where_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit), one_line_errors("up", LookupError):
-        raise LookupError
-    assert capsys.readouterr().err == "up: LookupError\n"
+def test_another_error_is_a_bug() -> None:
     with pytest.raises(LookupError), one_line_errors("up"):
         raise LookupError
-
-
-def test_what_the_system_refuses_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit), one_line_errors("up"):
-        open("/nowhere/at/all")  # noqa: PTH123, SIM115
-    assert capsys.readouterr().err == "up: [Errno 2] No such file or directory: '/nowhere/at/all'\n"
 
 
 def test_a_full_disk_is_named_with_the_file(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,12 +40,6 @@ def test_a_full_disk_is_named_with_the_file(capsys: pytest.CaptureFixture[str]) 
         with pytest.raises(SystemExit), one_line_errors("up"), around:
             path.write_text("x")
         assert capsys.readouterr().err == f"up: {line}\n"
-
-
-def test_ctrl_c_is_130(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended, one_line_errors("up", interrupted="nothing was done"):
-        raise KeyboardInterrupt
-    assert (ended.value.code, capsys.readouterr().err) == (INTERRUPTED, "up: nothing was done\n")
 
 
 def test_a_reader_that_has_enough_is_no_error() -> None:

@@ -56,16 +56,19 @@ def literals(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
+
+
 def copies(path: Path, texts: dict[str, str]) -> list[str]:
     """Places where a module repeats the contract; a file may be named like its subject."""
-    name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
     pattern = re.compile(
         "|".join(
             rf"(?<![\w-]){re.escape(text)}(?![\w-]|\.(?:avsc|properties))" for text in sorted(texts, key=len)[::-1]
         )
     )
     return [
-        f"{name}:{line}: {found[0]!r} is {texts[found[0]]}'s"
+        f"{named(path)}:{line}: {found[0]!r} is {texts[found[0]]}'s"
         for line, literal in literals(path)
         for found in pattern.finditer(literal)
     ]
@@ -79,8 +82,7 @@ def test_no_module_says_again_what_the_contract_has(folder: str) -> None:
 
 def shown_again(path: Path) -> list[str]:
     """Places where a text is one of the page's words or stages, or begins with one as a title does."""
-    name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
-    pattern = re.compile(rf"({'|'.join((*states.Word, *states.STAGES))})(?=$|:| /| of )")
+    name, pattern = named(path), re.compile(rf"({'|'.join((*states.Word, *states.STAGES))})(?=$|:| /| of )")
     return [
         f"{name}:{line}: {found[0]!r} is {states.__name__}'s"
         for line, literal in sorted(literals(path))

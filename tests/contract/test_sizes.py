@@ -33,11 +33,5 @@ def test_a_poll_of_the_largest_events_takes_a_part_of_the_heap(heap_mib: int, ev
     assert limits.message_bytes <= int(found["fetch.max.bytes"]) <= 50 * MIB
 
 
-def test_the_broker_keeps_the_producers_compression() -> None:
-    # Another codec would recompress each batch, to batches of another size than requested.
-    assert SizeLimits().broker["compression.type"] == "producer"
-    assert SizeLimits().producer["compression.type"] == "zstd"
-
-
 def test_every_key_that_follows_from_the_setting_is_known() -> None:
     assert {"producer.override.max.request.size", "consumer.override.max.partition.fetch.bytes"} < DERIVED_KEYS

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from contract.tags import OWNER
 from local.services.processes import Command, Processes
 from local.setup.ports import HOST, choose
-from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all
+from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, _path, delete_all
 from stacks.connectors.eks_cluster import DEPLOYERS, WATCHERS, shared_objects
 from stacks.connectors.manifests import NAMESPACE, objects
 from tests.kubernetes.command import binaries
@@ -135,18 +135,12 @@ def deployer(server: Server) -> Kubernetes:
 
 def tried(api: Kubernetes, wanted: dict[str, Any]) -> str:
     """The API's objections to an object; nothing is created."""
-    path = f"{_collection(wanted)}/{wanted['metadata']['name']}?fieldManager=try&force=true&dryRun=All"
+    path = f"{_path(wanted)}?fieldManager=try&force=true&dryRun=All"
     try:
         api._json("PATCH", path, wanted, kind="application/apply-patch+yaml")
     except KubernetesError as error:
         return error.reason
     return ""
-
-
-def _collection(wanted: dict[str, Any]) -> str:
-    version, kind = wanted["apiVersion"], wanted["kind"].lower()
-    plural = {"networkpolicy": "networkpolicies"}.get(kind, f"{kind}s")
-    return f"/{'apis' if '/' in version else 'api'}/{version}/namespaces/{NAMESPACE}/{plural}"
 
 
 @pytest.mark.parametrize("most", [0, 4])
@@ -171,8 +165,7 @@ def _finish(api: Kubernetes, wanted: list[dict[str, Any]]) -> None:
     for each in wanted:
         if (found := api.get(each)) and found["metadata"].get("finalizers"):
             patch = {"metadata": {"finalizers": None}}
-            path = f"{_collection(each)}/{each['metadata']['name']}"
-            api._json("PATCH", path, patch, kind="application/merge-patch+json")
+            api._json("PATCH", _path(each), patch, kind="application/merge-patch+json")
 
 
 @pytest.mark.parametrize(

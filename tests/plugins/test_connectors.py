@@ -3,9 +3,17 @@ from dataclasses import replace
 import pytest
 
 from contract.sizes import MIB, SizeLimits
+from plugins.connector_properties import rename
 from plugins.connector_settings import SinkSettings, SourceSettings
 from plugins.sink.kcql import parse_all
-from plugins.sink.sink_connector import ASSIGNMENT, ROUND_ROBIN, sink_connector
+from plugins.sink.sink_connector import (
+    ASSIGNMENT,
+    ROUND_ROBIN,
+    parquet_sink,
+    parquet_statement,
+    problems,
+    sink_connector,
+)
 from plugins.source.source_connector import source_connector
 from tests.plugins.conftest import SINK, SOURCE
 
@@ -78,12 +86,15 @@ DECIDED: list[tuple[SourceSettings | SinkSettings, dict[str, str | None]]] = [
         },
     ),
     (replace(SINK, topics=("a", "b")), {ASSIGNMENT: ROUND_ROBIN}),
+    (replace(SINK, partition_by=("customer_id",), flush_bytes=1_000), {}),
 ]
 
 
 @pytest.mark.parametrize(("settings", "says"), DECIDED)
 def test_a_connector_says_what_is_decided(settings: SourceSettings | SinkSettings, says: dict[str, str | None]) -> None:
     config = source_connector(settings) if isinstance(settings, SourceSettings) else sink_connector(settings)
+    # tests/local/sink/test_settings.py has the cases of what a sink may say, one by one.
+    assert isinstance(settings, SourceSettings) or not list(problems(config))
     assert {name: config.get(name) for name in says} == says
     assert "name" not in config
     assert all(isinstance(value, str) for value in config.values())
@@ -124,3 +135,38 @@ def test_folders_by_field_are_for_one_topic_and_come_with_a_warning() -> None:
     assert warning.startswith("PARTITIONBY k: ")
     with pytest.raises(ValueError, match=r"^partition_by goes with one topic alone"):
         replace(SINK, topics=("a", "b"), partition_by=("k",))
+
+
+def test_all_problems_are_named_at_once() -> None:
+    config = sink_connector(SINK) | {"conect.s3.kcql": "x", "errors.tolerance": "all"}
+    del config["connect.s3.kcql"]
+    assert [name for name, _ in problems(config)] == ["conect.s3.kcql", "connect.s3.kcql", "errors.tolerance"]
+
+
+def test_records_with_their_types_become_compressed_parquet() -> None:
+    plain, parquet = sink_connector(SINK), parquet_sink(SINK)
+    assert parquet.items() - plain.items() == {
+        ("connect.s3.kcql", plain["connect.s3.kcql"].replace("`JSON`", "`PARQUET`")),
+        ("connect.s3.compression.codec", "GZIP"),
+        ("key.converter.schemas.enable", "true"),
+        ("value.converter.schemas.enable", "true"),
+    }
+    assert plain.keys() <= parquet.keys()
+
+
+def test_the_folders_field_is_no_column_of_the_file_and_what_folders_have_lost_is_said() -> None:
+    # It leaves last, so that it may be renamed before.
+    config = parquet_sink(SINK, steps=rename({"country": "land"}), folder="land")
+    assert "PARTITIONBY _header.land STOREAS" in config["connect.s3.kcql"]
+    assert config["transforms"] == "rename,toHeader"
+    assert config["transforms.toHeader.operation"] == "move"
+    assert config["transforms.toHeader.fields"] == config["transforms.toHeader.headers"] == "land"
+    [warning] = parquet_statement(SINK, "country").warnings
+    assert warning.startswith("PARTITIONBY country:")
+    assert parquet_statement(SINK).warnings == ()
+
+
+@pytest.mark.parametrize("folder", ["a b", "limit", "a.b"])
+def test_folders_that_kcql_cannot_name_are_refused(folder: str) -> None:
+    with pytest.raises(ValueError, match=r"^partition_by must be"):
+        parquet_sink(SINK, folder=folder)

@@ -12,7 +12,6 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 from local.errors import PlatformError
 from local.look.topic import Topic
 from local.services.kafka import Kafka
-from local.setup.ports import choose
 from plugins.kafka import topic_admin
 from plugins.kafka.topic_admin import TopicError, Unready, apply_plan
 from plugins.kafka.topics import PlannedTopic
@@ -151,14 +150,6 @@ def test_too_few_brokers_are_waited_for_and_what_kafka_will_never_take_is_refuse
     topic = planned(**config)
     with pytest.raises(error, match=f"^topic {topic.name}: {reason}"):
         apply_plan(admin, [topic], say=lambda _text: None)
-
-
-def test_a_broker_that_doesnt_answer_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topic_admin, "REQUEST_S", 1.0)
-    [port] = choose(["nobody"], earlier={}).values()
-    nobody = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}", "log_level": 0, "socket.timeout.ms": 500})
-    with pytest.raises(Unready, match=r"^topic a: "):
-        apply_plan(nobody, [PlannedTopic(name="a", partitions=1, replicas=1)], say=lambda _text: None)
 
 
 def test_the_platform_says_in_one_line_what_cant_be_made(kafka: Kafka) -> None:

@@ -134,9 +134,11 @@ def test_each_fault_of_the_article_is_refused_by_its_property(source: dict[str, 
         ("connection.url", "jdbc:postgresql://db/pagila?user=a&password=b", ""),
         ("connector.class", "io.aiven.connect.jdbc.JdbcSinkConnector", ""),
         ("query", "SELECT 1", ""),
+        # As JSON may have it.
+        ("validate.non.null", False, "never arrives"),
     ],
 )
-def test_one_wrong_property_is_named(name: str, value: str, reason: str) -> None:
+def test_one_wrong_property_is_named(name: str, value: object, reason: str) -> None:
     [(named, said)] = problems({**GOOD, name: value})
     assert named == name
     assert reason in said

@@ -1,9 +1,23 @@
+"""A query that is polled has the newest of all stamps, in its text and in a real PostgreSQL.
+
+No connector runs there, none is on a package registry: the tests have its condition (timestamp and key).
+"""
+
 import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
+import psycopg2
 import pytest
+from psycopg2.extensions import connection as Connection
 
+from local.services.postgres import ConnectionParameters
+from plugins.polling.jdbc_source import jdbc_source
 from plugins.polling.joined_query import polled, problems, stamped
 from tests.plugins.polling import article
+from tests.plugins.polling.test_jdbc_settings import PLACES as PLACES_QUERY
+from tests.plugins.polling.test_jdbc_settings import SETTINGS
 
 JOIN = """
 SELECT a.address_id, c.city, n.country, greatest(a.last_update, c.last_update, n.last_update) AS last_update
@@ -113,3 +127,52 @@ def test_a_join_is_given_the_newest_of_its_stamps() -> None:
 def test_a_query_whose_columns_are_not_told_is_left_to_its_writer(query: str) -> None:
     with pytest.raises(ValueError, match=r"greatest\(…\) into its columns"):
         stamped(query, ["b.x"], "x")
+
+
+Row = tuple[Any, ...]
+TABLES = """
+CREATE TABLE country (country_id int PRIMARY KEY, country text, last_update timestamptz DEFAULT '2022-02-15');
+CREATE TABLE city (city_id int PRIMARY KEY, city text, country_id int, last_update timestamptz DEFAULT '2022-02-15');
+CREATE TABLE address (address_id int PRIMARY KEY, address text, address2 text, district text, postal_code text,
+  phone text, city_id int, last_update timestamptz DEFAULT '2022-02-15');
+INSERT INTO country VALUES (1, 'Italy');
+INSERT INTO city SELECT n, 'city ' || n, 1 FROM generate_series(1, 2) n;
+INSERT INTO address (address_id, city_id) SELECT n, 1 + n % 2 FROM generate_series(1, 10) n;
+"""
+ADDRESSES = """
+SELECT a.address_id, a.address, c.city, n.country
+FROM address a JOIN city c ON c.city_id = a.city_id JOIN country n ON n.country_id = c.country_id
+"""
+
+
+@pytest.fixture
+def source(database: ConnectionParameters) -> Iterator[Connection]:
+    connected = psycopg2.connect(**database)
+    connected.autocommit = True
+    with connected.cursor() as cursor:
+        cursor.execute(TABLES)
+    yield connected
+    connected.close()
+
+
+def poll(source: Connection, query: str, stamp: Any, key: int) -> list[Row]:
+    """Return (key, stamp) of what one poll reads after a stamp and a key, as timestamp+incrementing does."""
+    condition = """ WHERE "last_update" < clock_timestamp() AND (("last_update" = %s AND "address_id" > %s)
+        OR "last_update" > %s) ORDER BY "last_update", "address_id" ASC"""
+    with source.cursor() as cursor:
+        cursor.execute(f"SELECT address_id, last_update FROM ({query + condition}) AS page", (stamp, key, stamp))
+        return cursor.fetchall()
+
+
+@pytest.mark.integration
+def test_a_renamed_city_arrives_by_the_newest_stamp(source: Connection) -> None:
+    query = polled(stamped(ADDRESSES, ["a.last_update", "c.last_update", "n.last_update"], "last_update"))
+    key, stamp = poll(source, query, "-infinity", 0)[-1]
+    with source.cursor() as cursor:
+        cursor.execute("UPDATE city SET city = 'Roma', last_update = now() WHERE city_id = 2")
+    assert [row[0] for row in poll(source, query, stamp, key)] == [1, 3, 5, 7, 9]
+
+
+@pytest.mark.integration
+def test_the_configured_query_is_sql(source: Connection) -> None:
+    assert len(poll(source, jdbc_source(replace(SETTINGS, polled=PLACES_QUERY))["query"], "-infinity", 0)) == 10

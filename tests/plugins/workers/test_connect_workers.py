@@ -1,12 +1,15 @@
 """Our workers' configuration, the rights that it takes, and our classes, compiled as their sources say."""
 
 import base64
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from contract.secret_names import is_secret
+from local.services.postgres import ConnectionParameters
 from local.tools.worker_classes import compile_classes
 from plugins.connector_names import offset_topic, workers_group, workers_topics
 from plugins.kafka.topics import own_worker_access, sink_access, worker_access
@@ -25,6 +28,8 @@ from plugins.workers.connect_workers import (
     resources,
     worker_properties,
 )
+from tests.broker import RunningBroker
+from tests.events.recorders.types import TABLES, TARGET, record
 from tests.plugins.conftest import SINK, SOURCE
 
 NAME = "dev-cdc-lake-orders-sink"
@@ -97,6 +102,27 @@ def test_hashed_columns_have_a_converter_before_the_others_that_reads_the_salts_
     first, every = found["converters"].split(",")
     assert (found[f"{first}.type"], found[f"{every}.type"]) == (HASHED_COLUMNS.name, EVERY_VALUE.name)
     assert {found[f"{name}.placeholder"] for name in (first, every)} == {found["unavailable.value.placeholder"]}
+    every_only, outbox = source_connector(replace(SOURCE, tables=TABLES)), source_connector(SOURCE)
+    assert (every_only["converters"], every_only[f"{every}.type"]) == (every, EVERY_VALUE.name)
+    assert "converters" not in outbox
     assert is_secret(SALT_PROPERTY)
     assert f'"{SALT_PROPERTY.removeprefix(f"{first}.")}"' in HASHED_COLUMNS.source.read_text()
     assert SALT_PROPERTY.startswith(f"{first}.")
+
+
+# The time at which an event was recorded.
+PASSING = ("__db", "__lsn", "__source_ts_ms")
+
+
+@pytest.mark.integration
+def test_debezium_sends_what_was_recorded_of_each_types_values(
+    database: ConnectionParameters, shared_broker: RunningBroker, tmp_path: Path
+) -> None:
+    found = record(database, shared_broker.kafka, tmp_path)
+    recorded = TARGET.read_text(encoding="utf-8").strip().split("\n")
+    for event, expected in zip(map(lasting, found), map(lasting, recorded), strict=True):
+        assert event == expected
+
+
+def lasting(line: str | bytes) -> dict[str, Any]:
+    return {name: value for name, value in json.loads(line).items() if name not in PASSING}

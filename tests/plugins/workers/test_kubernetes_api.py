@@ -75,6 +75,12 @@ def test_no_connector_is_told_from_no_worker(
         answering(monkeypatch, 404, answer).through_service("GET", "n", "x", "/connectors/x")
 
 
+def test_a_refusal_is_not_taken_for_a_pods_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(KubernetesError, match="GET /api/v1/namespaces/n/pods/p/log: 403: forbidden"):
+        answering(monkeypatch, 403, b'{"kind":"Status","message":"forbidden"}').log("n", "p", lines=2)
+    assert answering(monkeypatch, 200, b'{"level":"ERROR"}').log("n", "p", lines=2) == '{"level":"ERROR"}'
+
+
 def test_what_is_gone_is_none_and_nothing_to_delete(monkeypatch: pytest.MonkeyPatch) -> None:
     api = answering(monkeypatch, 404, b'{"kind":"Status","message":"not found"}')
     assert api.get(OBJECT) is None

@@ -117,12 +117,6 @@ def test_a_request_that_is_no_object_is_refused(text: str) -> None:
         framework.request(event(ResourceProperties={"Request": text}), required={})
 
 
-def test_a_key_that_a_newer_version_knows_is_no_reason_to_keep_a_resource() -> None:
-    assert framework.request(event("Delete"), required={"name": str}) == {"name": "a", "secret": SECRET}
-    with pytest.raises(ResourceError, match="there is no secret"):
-        framework.request(event(), required={"name": str})
-
-
 def test_the_request_before_is_read_as_far_as_it_is_known() -> None:
     kinds: dict[str, Any] = {"required": {"name": str}, "optional": {}}
     assert framework.old_request(event(), **kinds) is None
@@ -151,14 +145,6 @@ def test_a_first_call_waits_as_long_as_it_may(clock: Clock) -> None:
     until = clock.seconds + 10_000
     with pytest.raises(ResourceError, match="ThrottlingException"):
         patient.on_event(event(), None)
-
-
-def test_an_owner_stays_the_same_through_its_events() -> None:
-    first = framework.owner(event())
-    assert first == framework.owner(event("Delete", RequestId="2"))
-    assert first == "dev-cdc-lake-connectors/Source"
-    # A stack that is made again owns what the last attempt left.
-    assert framework.owner(event(StackId=f"{STACK_ID}9")) == first
 
 
 @pytest.mark.parametrize(

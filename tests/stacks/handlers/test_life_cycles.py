@@ -14,7 +14,6 @@ from tests.plugins.releases.server import serving
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing, succeeds
 from tests.stacks.handlers.journal_store import MemoryStore
 from tests.stacks.handlers.kinds import Kind, connector_kind, eks_kind, plugin_kind, step_kind
-from tests.stacks.handlers.msk_connect.service import KafkaConnect
 from tests.stacks.handlers.provider_framework import DEATH, EARLY_DEATH, LOST, SLOW, Payload
 
 KINDS: dict[str, tuple[str, ...]] = {
@@ -34,9 +33,8 @@ LATE = "a later request has taken over"
 
 
 @pytest.fixture
-def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kind]:
+def kind(request: pytest.FixtureRequest) -> Iterator[Kind]:
     """The kind of a test's parameter, a name or with the lag of lists; only its services exist then."""
-    monkeypatch.setattr("plugins.releases.download.WAITS_SECONDS", ())
     value, given = request.getfixturevalue, request.param
     name, lag = (given, 0) if isinstance(given, str) else given
     with serving() as server:
@@ -279,10 +277,19 @@ def test_a_strangers_is_left_alone(kind: Kind, stack: Stack) -> None:
     assert (kind.identity(), kind.owners()) == (before, ["another/Source"])
 
 
-@every_kind
-@pytest.mark.parametrize(("what", "seconds"), [*(("service", each) for each in (30, 60, 150, 400)), ("journal", 500)])
+# Seconds for which the service, one of its operations, or the journal refuses to answer.
+SILENCES = [
+    *((kind, "service", seconds) for kind in KINDS for seconds in (30, 60, 150, 400)),
+    *((kind, "journal", 500) for kind in KINDS),
+    *(("plugin", each, 300) for each in ("ListCustomPlugins", "ListTagsForResource", "CreateCustomPlugin")),
+    *(("connector", each, 300) for each in ("ListConnectors", "DescribeConnector", "TagResource", "CreateConnector")),
+    ("connector", "ListTagsForResource", 300),
+]
+
+
+@cases("kind what seconds", SILENCES)
 def test_what_answers_nothing_for_minutes_is_waited_for(
-    kind: Kind, stack: Stack, records: MemoryStore, what: str, seconds: int
+    kind: Kind, stack: Stack, records: MemoryStore, request: pytest.FixtureRequest, what: str, seconds: int
 ) -> None:
     until = 0.0
     records.busy = lambda: what == "journal" and kind.world.clock() < until
@@ -292,6 +299,8 @@ def test_what_answers_nothing_for_minutes_is_waited_for(
         until = kind.world.clock() + seconds
         if what == "service":
             kind.busy_until(until)
+        elif what != "journal":
+            request.getfixturevalue("connect").throttled_until[what] = until
 
     be_busy()
     stack.create()
@@ -308,32 +317,6 @@ def test_what_answers_nothing_for_minutes_is_waited_for(
     kind.world.drain()
     kind.assert_as(changed)
     be_busy()
-    stack.delete()
-    kind.assert_gone()
-
-
-@cases(
-    "kind operation",
-    [
-        *(("plugin", each) for each in ("ListCustomPlugins", "ListTagsForResource", "CreateCustomPlugin")),
-        *(("connector", each) for each in ("ListConnectors", "DescribeConnector", "TagResource", "CreateConnector")),
-        ("connector", "ListTagsForResource"),
-    ],
-)
-def test_throttling_of_one_operation_is_waited_out(
-    kind: Kind, stack: Stack, connect: KafkaConnect, operation: str
-) -> None:
-    def throttle() -> None:
-        connect.throttled_until[operation] = kind.world.clock() + 300
-
-    throttle()
-    stack.create()
-    for changed in kind.changes.values():
-        throttle()
-        stack.update(changed)
-        kind.world.drain()
-        kind.assert_as(changed)
-    throttle()
     stack.delete()
     kind.assert_gone()
 

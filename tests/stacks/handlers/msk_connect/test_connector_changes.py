@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from stacks.handlers import connector
-from stacks.handlers.msk_connect.changes import update
+from stacks.handlers.msk_connect import changes
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Clock, DeploymentError, Stack, failing
 from tests.stacks.handlers.msk_connect.requests import (
@@ -145,7 +144,8 @@ def test_a_quicker_one_is_waited_for(connect: KafkaConnect, source: Stack, monke
             )
         return update(*arguments)
 
-    monkeypatch.setattr(connector, "update", slow)
+    update = changes.update
+    monkeypatch.setattr(changes, "update", slow)
     source.update(changed)
     assert len(updates(connect)) == 2
     assert_as(connect, changed)

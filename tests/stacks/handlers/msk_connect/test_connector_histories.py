@@ -10,8 +10,6 @@ from tests.stacks.handlers.msk_connect.requests import NAME, assert_as, configur
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
 from tests.stacks.handlers.provider_framework import DEATH, LOST
 
-READING = ("List", "Describe", "Get")
-
 
 def assert_gone(stack: Stack, connect: KafkaConnect) -> None:
     """Nothing exists, and nothing will."""
@@ -33,13 +31,6 @@ def test_a_leftover_of_the_same_stack_is_taken_over(stack: Stack, connect: Kafka
     again.create(changed)
     assert_as(connect, changed)
     assert connect.called("CreateConnector") == ["CreateConnector"]
-
-
-def test_a_leftover_that_failed_is_made_again(stack: Stack, connect: KafkaConnect) -> None:
-    stack.create()
-    connect.connector(NAME)["connectorState"] = "FAILED"
-    stack.again().create()
-    assert_as(connect, stack.wanted)
 
 
 def test_a_name_in_use_that_nothing_has_is_waited_for_and_said(stack: Stack, connect: KafkaConnect) -> None:
@@ -114,36 +105,6 @@ def test_a_deletion_that_is_refused_is_asked_for_again_for_minutes(stack: Stack,
     connect.faults["DeleteConnector"] = ["BadRequestException"] * 3
     stack.delete()
     assert_gone(stack, connect)
-
-
-def test_the_same_connector_comes_back_after_hours(stack: Stack, connect: KafkaConnect) -> None:
-    connect.list_lag = 280
-    stack.create()
-    worker_configurations, plugins = dict(connect.worker_configurations), dict(connect.plugins)
-    connect.calls.clear()
-    stack.delete()
-    assert_gone(stack, connect)
-    assert {call for call in connect.calls if not call.startswith(READING)} == {"DeleteConnector"}
-    stack.world.run(3 * 3_600)
-    stack.create()
-    assert_as(connect, stack.wanted)
-    # Where the offsets' topic is named, and what runs.
-    assert connect.connector(NAME)["workerConfiguration"]["workerConfigurationArn"] in worker_configurations
-    assert (dict(connect.worker_configurations), dict(connect.plugins)) == (worker_configurations, plugins)
-
-
-def test_a_connector_that_could_not_be_deleted_is_taken_over_as_it_is(stack: Stack, connect: KafkaConnect) -> None:
-    """CloudFormation abandons a deletion after three attempts, and the update of the pause counts as complete."""
-    stack.create()
-    connect.faults["DeleteConnector"] = ["BadRequestException"] * 1_000
-    for _ in range(3):
-        with pytest.raises(DeploymentError):
-            stack.delete()
-    connect.faults.clear()
-    connect.calls.clear()
-    stack.create()
-    assert_as(connect, stack.wanted)
-    assert "CreateConnector" not in connect.calls
 
 
 def test_a_construct_is_not_renamed_and_changed_at_once(stack: Stack, connect: KafkaConnect) -> None:

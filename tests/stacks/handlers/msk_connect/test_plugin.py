@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from plugins.releases import download
 from plugins.releases.archive import RESOURCES_JAR
 from stacks.handlers import connector_plugin
 from tests.plugins.releases.server import Answer, Server, body, serving, status
@@ -47,7 +48,6 @@ def plugin(
     client("s3").put_object(Bucket=BUCKET, Key=f"plugins/{PLUGIN}-other.zip", Body=b"another's")
     # Files left on disk by a handler would fill Lambda's.
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("plugins.releases.download.WAITS_SECONDS", ())
     return Stack(world, connector_plugin, wanted=plugin_request(server, "one"))
 
 
@@ -218,6 +218,15 @@ def test_a_server_that_is_out_of_reach_for_minutes_is_waited_for(plugin: Stack, 
     began = plugin.world.clock.seconds
     assert "HTTP 503" in failing(plugin.update, plugin_request(server, "two"))
     assert plugin.world.clock.seconds - began < connector_plugin.UNREACHABLE_SECONDS + 180
+
+
+def test_a_server_that_crawls_doesnt_outlast_the_function(
+    plugin: Stack, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert download.ATTEMPT_SECONDS * 2 < connector_plugin.UPLOAD_SECONDS
+    monkeypatch.setattr(download, "ATTEMPT_SECONDS", -1)
+    assert plugin.begin_create().poll() is None
+    assert server.requested == ["/one.zip"]
 
 
 def test_another_format_is_a_new_plugin(connect: KafkaConnect, plugin: Stack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,13 +155,3 @@ def test_deleting_drops_its_slot_as_the_connectors_role_and_its_entry_alone(
     assert ask(database, SLOTS) == 0
     assert entries(parameters) == []
     assert parameters.get_parameter(Name=f"{RECORD}-of-another")["Parameter"]["Value"] == "x"
-
-
-def test_a_creation_that_failed_drops_nobodys_slot(database: ConnectionParameters, source: Stack) -> None:
-    execute(database, "SELECT pg_create_logical_replication_slot('cdc_crm', 'pgoutput')")
-    gone = {"schema": "public", "name": "gone", "key": ["id"], "leaveOut": [], "hash": []}
-    try:
-        assert "public.gone: no such table" in failing(source.create, source.but(tables=[gone]))
-        assert ask(database, SLOTS) == 1
-    finally:
-        execute(database, "SELECT pg_drop_replication_slot('cdc_crm')")

@@ -103,20 +103,6 @@ def test_a_table_that_is_not_there_fails_the_deployment_with_its_name(source: St
 
 
 @pytest.mark.integration
-def test_deleting_drops_its_own_slot_and_no_other(database: ConnectionParameters, source: Stack) -> None:
-    source.create()
-    for name in (SLOT, "cdc_other"):
-        execute(database, f"SELECT pg_create_logical_replication_slot('{name}', 'pgoutput')")
-    try:
-        source.delete()
-        slots = "SELECT string_agg(slot_name, ' ') FROM pg_replication_slots WHERE database = current_database()"
-        assert ask(database, slots) == "cdc_other"
-        assert "items" in ask(database, PUBLISHED).split()
-    finally:
-        execute(database, "SELECT pg_drop_replication_slot('cdc_other')")
-
-
-@pytest.mark.integration
 def test_a_pipelines_entry_in_the_tags_is_not_the_outboxs(cluster: str, source: Stack) -> None:
     client("rds").add_tags_to_resource(
         ResourceName=cluster, Tags=[{"Key": "cdc-lake-prepared-by-0123", "Value": f"{CLUSTER}/11111111/x"}]

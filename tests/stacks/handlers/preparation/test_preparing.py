@@ -49,13 +49,6 @@ def test_without_sample_data_the_tables_are_empty_and_captured(source: Stack, da
     assert ask(database, ROWS) == 1
 
 
-def test_a_delivery_that_comes_twice_changes_nothing(source: Stack, database: ConnectionParameters) -> None:
-    source.create()
-    execute(database, "INSERT INTO datalake.orders (order_id) VALUES (1)")
-    assert source.create()["Loaded"] == 0
-    assert ask(database, ROWS) == 830
-
-
 def test_an_outbox_of_an_earlier_version_is_migrated_in_place(source: Stack, database: ConnectionParameters) -> None:
     load(database, LoadOptions(connector_password="x"), lambda *_: None)
     make_earlier(database, "statement")
