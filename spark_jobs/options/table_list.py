@@ -109,7 +109,7 @@ class TableList:
         default = f"{self._given.base_path_prefix}/{table.database}/{table.name}"
         return replace(
             shared,
-            target_base_path=own.get(keys.TARGET_BASE_PATH, default).rstrip("/"),
+            target_base_path=OF_MANY_TABLES[keys.TARGET_BASE_PATH].read(own) or default,
             target_table=table.full_name,
             table_type=_own(own, keys.TABLE_TYPES, shared.table_type, TABLE_TYPES),
             operation=_own(own, _OPERATION_KEYS, shared.operation, OPERATIONS).lower(),
