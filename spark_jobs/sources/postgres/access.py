@@ -27,6 +27,7 @@ _CONNECT_S, _BEYOND_STATEMENT_S = 10, 30
 _ONE_CERTIFICATE = "org.postgresql.ssl.SingleCertValidatingFactory"
 _JAVAS_OWN = "org.postgresql.ssl.DefaultJavaSSLFactory"
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----\n.+?\n-----END CERTIFICATE-----", re.DOTALL)
+_SECRETS_ARN = re.compile(r"arn:[^:]+:secretsmanager:(?P<region>[^:]+):")
 _STRICT = "verify-full"
 _FILES = frozenset(("sslrootcert", "sslcert", "sslkey"))
 
@@ -112,7 +113,7 @@ def _credentials(server: Server, read_text: ReadText) -> tuple[str | None, str |
         found = of_secret(given.secret)
         if isinstance(found, str):
             return server.user, found
-        if "password" not in found:
+        if not found.get("password"):
             raise SettingsError(f"{keys.JDBC_PASSWORD_SECRET}={given.secret}: the secret has no `password`")
         return server.user or found.get("username"), str(found["password"])
     if given.file is not None:
@@ -127,16 +128,21 @@ def _credentials(server: Server, read_text: ReadText) -> tuple[str | None, str |
 def of_secret(name: str) -> str | dict[str, Any]:
     """Return a secret of Secrets Manager: the object in its JSON, or else its text."""
     # An ARN contains its region.
-    region: dict[str, Any] = {"region_name": name.split(":")[3]} if name.startswith("arn:") else {}
+    arn = _SECRETS_ARN.match(name)
+    if arn is None and name.startswith("arn:"):
+        raise SettingsError(f"{name} isn't a secret's ARN: it begins arn:aws:secretsmanager:<region>:<account>:secret:")
     try:
-        client = aws.client("secretsmanager", **region)
+        client = aws.client("secretsmanager", **({"region_name": arn["region"]} if arn else {}))
     except ModuleNotFoundError as error:
         raise SettingsError(f"the secret {name} can't be read: boto3 is missing") from error
-    text = str(client.get_secret_value(SecretId=name)["SecretString"])
-    found = None
+    found = client.get_secret_value(SecretId=name)
+    if "SecretString" not in found:
+        raise SettingsError(f"the secret {name} is binary: store a text, or JSON")
+    text = str(found["SecretString"])
     with contextlib.suppress(ValueError):
-        found = json.loads(text)
-    return found if isinstance(found, dict) else text
+        if isinstance(made := json.loads(text), dict):
+            return made
+    return text
 
 
 # Waiting for a lock queued behind DDL would block other sessions; the next look retries. A look is idle while others

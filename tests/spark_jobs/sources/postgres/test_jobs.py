@@ -20,6 +20,8 @@ pytestmark = pytest.mark.integration
 
 FIELDS = {"id": "int", "value": "string"}
 SECRET = "hush-hush-hush"
+ROLE = f"""DO $$ BEGIN CREATE ROLE hushed LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
+    ALTER ROLE hushed PASSWORD '{SECRET}'; GRANT pg_read_all_data TO hushed"""
 
 
 @dataclass
@@ -74,17 +76,8 @@ class QueriedTables:
 
 @pytest.fixture
 def tables(job_run: JobRun, database: ConnectionParameters) -> QueriedTables:
-    for statement in role(SECRET):
-        execute(database, statement)
+    execute(database, ROLE)
     return QueriedTables(job_run, database)
-
-
-def role(password: str) -> list[str]:
-    return [
-        "DO $$ BEGIN CREATE ROLE hushed LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
-        f"ALTER ROLE hushed PASSWORD '{password}'",
-        "GRANT pg_read_all_data TO hushed",
-    ]
 
 
 def test_a_job_brings_what_changes_and_writes_the_password_nowhere(tables: QueriedTables) -> None:
@@ -157,8 +150,7 @@ def test_a_database_that_is_gone_is_waited_for(tables: QueriedTables, tmp_path: 
     folder.mkdir()
     with temporary_postgres(folder) as server:
         tables.parameters = server.connection_parameters()
-        for statement in role(SECRET):
-            execute(tables.parameters, statement)
+        execute(tables.parameters, ROLE)
         tables.create("address")
         job = tables.start("address")
         job.wait_for(lambda: tables.run.instants("commit", "address"), "commit")
