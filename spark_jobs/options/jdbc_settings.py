@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 from contract.events import LSN, READ_MS
 from contract.secret_names import is_secret
 from contract.table_names import table_of_text
-from spark_jobs.errors import Log, SettingsError
+from spark_jobs.errors import SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.command_line import Options
 from spark_jobs.options.properties import (
@@ -108,18 +108,16 @@ class JdbcSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Accepted:
-    """A property with a single allowed value, or without use."""
+    """A property with a single allowed value, or without use (refused.tsv)."""
 
     driver: str = declare(f"{keys.JDBC_PREFIX}driver.class", default=DRIVER, words=(DRIVER,))
-    incremental: str = declare(keys.JDBC_INCREMENTAL, unused="changes are always found, and only they are written")
-    fallback: str = declare(keys.JDBC_FALLBACK, unused="all is read again only where changes can't be detected")
-    storage_level: str = declare(
-        f"{keys.JDBC_PREFIX}storage.level", unused="a batch is kept in memory, and on disk where that lacks"
-    )
+    incremental: str | None = declare(keys.JDBC_INCREMENTAL)
+    fallback: str | None = declare(keys.JDBC_FALLBACK)
+    storage_level: str | None = declare(f"{keys.JDBC_PREFIX}storage.level")
 
 
-def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Log) -> JdbcSettings:
-    """Return JdbcSource's settings; `warn` gets a line per property without use. Raises SettingsError."""
+def jdbc_settings(options: Options, properties: Mapping[str, str]) -> JdbcSettings:
+    """Return JdbcSource's settings. Raises SettingsError."""
     read(Accepted, properties)
     if properties.get(keys.APPEND_ONLY, "false").lower() != "false":
         raise SettingsError(f"{keys.APPEND_ONLY}=true isn't possible with JdbcSource, which tells rows by their key")
@@ -128,9 +126,6 @@ def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Log) ->
             f"--source-ordering-field {options.ordering_field}: JdbcSource orders rows by {READ_MS}, when they were "
             "read; a column of theirs may go back"
         )
-    for key, accepted in declared_in(Accepted).items():
-        if accepted.unused and key in properties:
-            warn(f"{key} is not used: {accepted.unused}")
     limit = {"max_rows": options.source_limit} if options.source_limit else {}
     made = read(JdbcSettings, properties, **_place(options, properties), **limit)
     if made.detection is Detection.COLUMN and made.column is None:

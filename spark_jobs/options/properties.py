@@ -132,9 +132,8 @@ class Number:
 class Declared:
     """An option or a property: names, of which the last given one counts, default, and allowed values.
 
-    `needed_by`: who can't do without it. `unused`: why it has no use, regardless of its value. `words`: the only
-    allowed values, in any case. `take`: returns another value of a text, given its name, too. `help`: an option's
-    meaning.
+    `needed_by`: who can't do without it. `words`: the only allowed values, in any case. `take`: returns another value
+    of a text, given its name, too. `help`: an option's meaning.
     """
 
     names: tuple[str, ...]
@@ -144,7 +143,6 @@ class Declared:
     words: tuple[str, ...] = ()
     take: Callable[[str, str], Any] | None = None
     needed_by: str = ""
-    unused: str = ""
 
     @property
     def key(self) -> str:

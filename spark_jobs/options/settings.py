@@ -119,10 +119,11 @@ def source_settings(options: Options, properties: Mapping[str, str], warn: Log) 
     given = set(properties)
     # The JDBC settings say where to look up the types of new columns.
     asked = properties.get(keys.NEW_COLUMN_TYPES) == keys.TYPES_OF_SOURCE or keys.FIRST_LOAD_SLOT in properties
-    jdbc = set[str]() if asked else {key for key in given if key.startswith(keys.JDBC_PREFIX)}
+    ours = given - keys.refused("unused").keys()
+    jdbc = set[str]() if asked else {key for key in ours if key.startswith(keys.JDBC_PREFIX)}
     if options.source_class in JDBC_SOURCES:
         _tell_unused(warn, "JDBC", consumer, (_FILES_ONLY | declared_in(KafkaSettings).keys()) & given)
-        return jdbc_settings(options, properties, warn)
+        return jdbc_settings(options, properties)
     if options.source_class in KAFKA_SOURCES:
         _tell_unused(warn, "Kafka", (), _FILES_ONLY & given | jdbc)
         return _kafka_settings(options, properties, consumer)

@@ -70,8 +70,13 @@ def tls_properties(server: Server, read_text: ReadText) -> dict[str, str]:
 
 
 def _trusted(server: Server, read_text: ReadText) -> dict[str, str]:
-    if server.ca_file is not None:
-        return _root(read_text(server.ca_file), server.ca_file)
+    if (path := server.ca_file) is not None:
+        certificates = _CERTIFICATE.findall(read_text(path))
+        if not certificates:
+            raise SettingsError(f"{keys.JDBC_CA_FILE}={path}: no certificate (PEM) is in it")
+        if len(certificates) == 1:  # sent to the machines that read rows, which may lack the file
+            return {"sslfactory": _ONE_CERTIFICATE, "sslfactoryarg": certificates[0]}
+        return {"sslrootcert": path.removeprefix("file://")}
     if not rds_ca.is_rds(server.hosts[0]):
         return {"sslfactory": _JAVAS_OWN}
     try:
@@ -98,15 +103,6 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _root(text: str, path: str) -> dict[str, str]:
-    found = _CERTIFICATE.findall(text)
-    if not found:
-        raise SettingsError(f"{keys.JDBC_CA_FILE}={path}: no certificate (PEM) is in it")
-    if len(found) == 1:  # sent to the machines that read rows, which may lack the file
-        return {"sslfactory": _ONE_CERTIFICATE, "sslfactoryarg": found[0]}
-    return {"sslrootcert": path.removeprefix("file://")}
-
-
 def _credentials(server: Server, read_text: ReadText) -> tuple[str | None, str | None]:
     given = server.password
     if given.secret is not None:
@@ -131,8 +127,9 @@ def of_secret(name: str) -> str | dict[str, Any]:
     arn = _SECRETS_ARN.match(name)
     if arn is None and name.startswith("arn:"):
         raise SettingsError(f"{name} isn't a secret's ARN: it begins arn:aws:secretsmanager:<region>:<account>:secret:")
+    region: dict[str, Any] = {"region_name": arn["region"]} if arn else {}
     try:
-        client = aws.client("secretsmanager", **({"region_name": arn["region"]} if arn else {}))
+        client = aws.client("secretsmanager", **region)
     except ModuleNotFoundError as error:
         raise SettingsError(f"the secret {name} can't be read: boto3 is missing") from error
     found = client.get_secret_value(SecretId=name)

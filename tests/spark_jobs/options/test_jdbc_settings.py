@@ -44,9 +44,9 @@ def test_what_has_no_use_is_told() -> None:
     log: list[str] = ["first"]
     decided({keys.JDBC_INCREMENTAL: "true", keys.JDBC_FALLBACK: "true", keys.KAFKA_TOPIC: "t"}, log=log)
     assert log[1:] == [
-        f"{keys.KAFKA_TOPIC} is not used: it has no meaning for JDBC",
         f"{keys.JDBC_INCREMENTAL} is not used: changes are always found, and only they are written",
         f"{keys.JDBC_FALLBACK} is not used: all is read again only where changes can't be detected",
+        f"{keys.KAFKA_TOPIC} is not used: it has no meaning for JDBC",
     ]
 
 

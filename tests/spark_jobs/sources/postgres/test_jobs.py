@@ -14,6 +14,7 @@ from spark_jobs.options import keys, submit
 from tests.conftest import ask, execute
 from tests.spark_jobs.events import CONF, avro
 from tests.spark_jobs.programs import Job, JobRun
+from tests.spark_jobs.sources.postgres.conftest import url_of
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
@@ -41,7 +42,6 @@ class QueriedTables:
         schema_file.write_text(avro({**FIELDS, **QUERIED_TYPES}))
         password = self.run.folder / "password"
         password.write_text(SECRET + "\n")
-        p = self.parameters
         return self.run.table(
             name,
             landing=None,
@@ -51,7 +51,7 @@ class QueriedTables:
             configuration={
                 keys.RECORD_KEY: "id",
                 keys.KEY_GENERATOR: "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
-                keys.JDBC_URL: f"jdbc:postgresql://{p['host']}:{p['port']}/{p['dbname']}",
+                keys.JDBC_URL: url_of(self.parameters),
                 keys.JDBC_USER: "hushed",
                 keys.JDBC_PASSWORD_FILE: str(password),
                 keys.JDBC_TABLE: name,
