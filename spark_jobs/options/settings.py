@@ -76,7 +76,7 @@ def _paths(key: str, text: str) -> Mapping[str, str]:
         name, sign, path = (part.strip() for part in pair.partition("="))
         if not (name and sign and path) or name in tables:
             raise SettingsError(f"{key}: {pair.strip()!r} isn't a table's name=path, each once")
-        tables[name] = path.rstrip("/")
+        tables[name] = folder(key, path)
     return tables
 
 

@@ -183,6 +183,7 @@ REFUSED: Sequence[tuple[str, str]] = (
         (f"{KEY}=ended,{COMMIT},{VERSION};{HISTORY}", BY_COMMIT, "column of each history: its table's is ended_"),
         (f"{keys.PARTITION_PATH}=b;{KEY}=a,{COMMIT},{VERSION};{HISTORY}", BY_COMMIT, "a history has no partitions"),
         (f"{keys.SQL_TABLES}=a=/a,a;{keys.SQL_QUERY}=S", BY_READING, "'a' isn't a table's name=path, each once"),
+        (f"{keys.SQL_TABLES}=a=//;{keys.SQL_QUERY}=S", BY_READING, "=//: say a value, or leave it out"),
     ],
 )
 def test_refusals_name_the_key(changed: str, arguments: list[str], reason: str) -> None:
