@@ -14,7 +14,7 @@ from settings.environment_pipeline import EnvironmentPipeline, TableSizes
 from settings.job import JobPace, JobPlaces, derived_jobs, table_job
 from settings.pipeline import CapturedTableSettings
 from spark_jobs.options import keys, submit
-from spark_jobs.options.submit import TableJob, YarnSubmission
+from spark_jobs.options.submit import TableJob
 
 if TYPE_CHECKING:
     from stacks.processing.jobs import JobAssets
@@ -127,7 +127,8 @@ class Jobs:
         self, name: str, program: str, sizes: TableSizes, arguments: list[str], *, connects: bool = False
     ) -> Step:
         settings = self._environment.processing
-        submission = YarnSubmission(
+        command = submit.yarn_command(
+            arguments,
             application=self._assets.application(program),
             archive=self._assets.archive,
             log_settings=self._assets.properties("containers.log4j2.properties"),
@@ -135,10 +136,9 @@ class Jobs:
             executor_memory=sizes.executor_memory or settings.executor_memory,
             executors=sizes.executors or settings.executors,
             python=aws_offers.RELEASES[settings.release],
+            more_jars=[self._assets.driver()] if connects else [],
         )
-        if connects:
-            submission = replace(submission, jars=(*submission.jars, self._assets.driver()))
-        return Step(name=f"{self._environment.prefix}-{name}", arguments=submit.yarn_command(submission, arguments))
+        return Step(name=f"{self._environment.prefix}-{name}", arguments=command)
 
 
 def _read_again(pipeline: EnvironmentPipeline) -> list[str]:

@@ -161,11 +161,6 @@ class BatchDecoder:
             if name not in known:
                 raise SettingsError(f"{self._settings.schema_file} has no field {name}, which the settings name")
 
-    def _operations(self) -> tuple[str, ...]:
-        table = self._settings.table
-        marks = (SETTLED,) if table.truncate else ()
-        return (*OPERATIONS, *((TRUNCATE,) if table.append_only or table.truncate else ()), *marks)
-
     def _declare(self, stored: T.StructType) -> tuple[Column, ...]:
         """Return the declared columns; in a table already ordered by text, the ordering field stays text."""
         ordering = self._settings.table.ordering_field
@@ -181,11 +176,6 @@ class BatchDecoder:
         for said in kept.values():
             self._log(f"{said}: it came with events, and stays as it came; a new lake_table can have the file's type")
         return tuple(column for column in declared if column.name not in kept)
-
-    def _required(self) -> tuple[str, ...]:
-        table = self._settings.table
-        key = (LSN,) if table.append_only else table.key_fields
-        return tuple(dict.fromkeys((*key, table.ordering_field)))
 
     def _lines(self, batch: Batch) -> DataFrame:
         # In one task: no later step needs a shuffle then.
@@ -264,16 +254,14 @@ class BatchDecoder:
         fields = {name: field for field, name in names.items()}
         columns = extend((*self.columns, *_columns_of(described).values()), inferred, fields)
         for column in columns[len(known) :]:
-            self._say(column)
+            called = f" (the events' {column.source})" if column.source != column.name else ""
+            self._log(
+                f"new column {column.name} {column.stored.simpleString()}{called}, from the events; older rows have"
+                " null: where the source's have a DEFAULT, `./lake reconcile` names them and `./lake resnapshot` brings"
+                " it"
+            )
         self._use(columns, encoded=self._encoded)
         return unusable
-
-    def _say(self, column: Column) -> None:
-        called = f" (the events' {column.source})" if column.source != column.name else ""
-        self._log(
-            f"new column {column.name} {column.stored.simpleString()}{called}, from the events; older rows have null:"
-            " where the source's have a DEFAULT, `./lake reconcile` names them and `./lake resnapshot` brings it"
-        )
 
     def _typed(self, batch: Batch) -> DecodedBatch | None:
         found = batch.rows_of(self.columns) if isinstance(batch, RelationBatch) else None
@@ -335,15 +323,17 @@ class BatchDecoder:
     def _new_decoder(self, *, growing: bool, unusable: Collection[str] = ()) -> Decoder:
         table = self._settings.table
         unplaceable = partial(row_keys.unplaceable, table, self.columns, self._encoded)
+        key = () if table.append_only else table.key_fields
+        truncates = (TRUNCATE,) if table.append_only or table.truncate else ()
         return Decoder(
             self.columns,
-            required=self._required(),
-            key=() if table.append_only else table.key_fields,
+            required=tuple(dict.fromkeys((*(key or (LSN,)), table.ordering_field))),
+            key=key,
             not_of_snapshots=table.ordering_field if self.places_snapshots else None,
             unplaceable=unplaceable if table.partition_fields else None,
             refusal=None if growing else f"beyond the new columns a table may have ({keys.NEW_COLUMNS_LIMIT})",
             unusable=unusable,
-            operations=self._operations(),
+            operations=(*OPERATIONS, *truncates, *((SETTLED,) if table.truncate else ())),
             has_marks=table.truncate is not None,
             order=self._order,
         )

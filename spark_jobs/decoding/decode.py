@@ -8,7 +8,7 @@ the order of the events' fields is known.
 
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 
 from pyspark.sql import Column as Expression
@@ -164,7 +164,9 @@ class Decoder:
             another = F.lit("key: its text in Hudi may be another's, too")
             reasons.append(F.when(is_row & _is_ambiguous(self.key), another))
         if events.OPERATION in self._known:
-            reasons.append(_bad_operation(self.operations))
+            operation = F.col(f"row.{events.OPERATION}")
+            wrong = F.concat(F.lit(f"operation: {events.OPERATION} is "), operation)
+            reasons.append(F.when(~operation.isin(*self.operations), wrong))
         if self.unplaceable:
             reasons.append(F.when(is_row, self.unplaceable(_is_delete(self._known))))
         return reasons
@@ -175,7 +177,9 @@ def _planned(*steps: Sequence[Expression]) -> ReusedPlan:
 
 
 def _kinds(sent: Sequence[Column]) -> list[tuple[Column, ...]]:
-    return values.by_kind(column for column in sent if column.encoding not in _UNCHECKED)
+    """Group the columns that are converted by kind; `values.stored` treats a kind's columns alike."""
+    converted = (column for column in sent if column.encoding not in _UNCHECKED)
+    return wire.grouped(converted, lambda column: replace(column, name="", given_source=None))
 
 
 def _parsed(sent: Sequence[Column], *more: T.StructField) -> Expression:
@@ -292,12 +296,6 @@ def _is_ambiguous(key: Sequence[str]) -> Expression:
     return reduce(operator.or_, [*found, *(part == "__empty__" for part in parts)])
 
 
-def _bad_operation(operations: Sequence[str]) -> Expression:
-    operation = F.col(f"row.{events.OPERATION}")
-    wrong = F.concat(F.lit(f"operation: {events.OPERATION} is "), operation)
-    return F.when(~operation.isin(*operations), wrong)
-
-
 def _is_delete(known: Sequence[str]) -> Expression:
     flags = [F.col(f"row.{events.DELETED}") == events.IS_DELETED] if events.DELETED in known else []
     flags += [F.col(f"row.{events.OPERATION}") == events.DELETE] if events.OPERATION in known else []
@@ -344,7 +342,12 @@ def failing_lines(lines: DataFrame, decoder: Decoder) -> Reasons:
 
 def decode_lines(lines: DataFrame, decoder: Decoder, failing: Reasons) -> DataFrame:
     """Decode lines; pass failing ones to the decoder as empty events, and return them with reason and text."""
-    why = F.coalesce(*(F.when(_is_at(place), F.lit(reason)) for place, reason in failing.items()))
+    why = F.coalesce(
+        *(
+            F.when((F.col("origin") == origin) & (F.col("block") == block) & (F.col("number") == number), F.lit(reason))
+            for (origin, block, number), reason in failing.items()
+        )
+    )
     texts = lines.select(*_PLACE, why.alias("_why"), F.col("line").alias("_text")).filter("_why IS NOT NULL")
     events = decoder(lines.withColumn("line", F.when(why.isNull(), F.col("line")).otherwise("{}")))
     joined = events.join(F.broadcast(texts), [*_PLACE], "left")
@@ -369,8 +372,3 @@ def _why_failing(line: DataFrame, decoder: Decoder) -> str:
         names = half if _failure(line, Decoder(half, required=())) else names[len(half) :]
     at = f"{names[0].source} " if _failure(line, Decoder(names, required=())) else ""
     return f"value: {at}(the job fails at it: {_failure(line, decoder)})"
-
-
-def _is_at(place: tuple[str, int, int]) -> Expression:
-    origin, block, number = place
-    return (F.col("origin") == origin) & (F.col("block") == block) & (F.col("number") == number)

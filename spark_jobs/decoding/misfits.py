@@ -49,14 +49,15 @@ def wrong_types(columns: Sequence[Column]) -> Expression:
     wrong = F.array_except(F.array_intersect(wire.texts(said), given), taken)
     saying = F.from_json(F.lit(json.dumps(said)), "map<string,string>")
     corrupt = F.when(F.col(f"_wire.`{wire.CORRUPT}`").isNotNull(), F.lit("type: a value doesn't fit its field"))
-    return F.coalesce(wire.listed("type: ", F.transform(wrong, lambda name: saying[name])), corrupt, _not_text(columns))
-
-
-def _not_text(columns: Sequence[Column]) -> Expression:
     # `from_json` reads numbers, booleans and objects as text. JSON columns may come as objects, decimals as numbers,
     # and events.DELETED as a boolean.
-    said = {column.source: f"{_as_key(column)} (not string)" for column in columns if _is_strict_text(column)}
-    return wire.listed("type: ", _where_own(said, lambda text: ~text.startswith("\0")))
+    texts = {
+        column.source: f"{json.dumps(column.source, ensure_ascii=False)[1:-1]} (not string)"
+        for column in columns
+        if _is_text(column) and column.encoding not in _OPEN_TO_ALL and column.name != events.DELETED
+    }
+    not_text = wire.listed("type: ", _where_own(texts, lambda text: ~text.startswith("\0")))
+    return F.coalesce(wire.listed("type: ", F.transform(wrong, lambda name: saying[name])), corrupt, not_text)
 
 
 def changed_numbers(columns: Sequence[Column], unknown: Expression) -> Expression:
@@ -151,11 +152,3 @@ def _unconverted(kind: Sequence[Column], labels: Sequence[str], *, takes_special
 
 def _is_text(column: Column) -> bool:
     return isinstance(column.wire, T.StringType)
-
-
-def _is_strict_text(column: Column) -> bool:
-    return _is_text(column) and column.encoding not in _OPEN_TO_ALL and column.name != events.DELETED
-
-
-def _as_key(column: Column) -> str:
-    return json.dumps(column.source, ensure_ascii=False)[1:-1]

@@ -9,7 +9,6 @@ same event, sent again.
 
 import re
 from collections.abc import Sequence
-from functools import reduce
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
@@ -91,7 +90,11 @@ def unplaceable(table: TableSettings, columns: Sequence[Column], encoded: bool, 
             absent = F.coalesce(value.cast("string"), F.lit("")) == ""
             reasons.append(F.when(deleted & absent, F.lit(f"missing: {name}, by which a delete finds its row")))
         if isinstance(kinds.get(name), T.StringType):
-            bad = reduce(lambda one, other: one | other, _bad(value, name, table, encoded=encoded))
+            bad = (value == DEFAULT) | value.contains("\0")
+            prefix = len(f"{name}=") if table.hive_style else 0
+            bad |= F.octet_length(F.regexp_replace(value, _ENCODED, "%00")) + prefix > _MOST_BYTES
+            bad |= F.lit(False) if table.hive_style else value.rlike(_HIDDEN)
+            bad |= F.lit(False) if encoded else value.rlike(_ENCODED)
             reasons.append(F.when(bad, F.concat(F.lit(f"partition: {name} can't be a folder's name: "), shown)))
     return F.coalesce(F.lit(None).cast("string"), *reasons)
 
@@ -100,14 +103,3 @@ def values_of(path: str) -> list[str]:
     """Return the decoded partition values of a folder's path relative to the table, `field=value/…` or `value/…`."""
     segments = [re.sub(r"^[^=]*=", "", segment) for segment in path.split("/")]
     return [re.sub("%([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), segment) for segment in segments]
-
-
-def _bad(value: Expression, name: str, table: TableSettings, *, encoded: bool) -> list[Expression]:
-    bad = [value == DEFAULT, value.contains("\0")]
-    if not table.hive_style:
-        bad.append(value.rlike(_HIDDEN))
-    if not encoded:
-        bad.append(value.rlike(_ENCODED))
-    prefix = len(f"{name}=") if table.hive_style else 0
-    bad.append(F.octet_length(F.regexp_replace(value, _ENCODED, "%00")) + prefix > _MOST_BYTES)
-    return bad

@@ -157,20 +157,17 @@ def extend(
     """
     known = {column.name for column in columns} | {IS_DELETED}
     sources, said = fields or {}, described or {}
-    added = [
-        said[field.name]
-        if field.name in said and said[field.name].stored == field.dataType
-        else _undescribed(field, sources.get(field.name, field.name))
-        for field in stored.fields
-        if field.name not in known and not field.name.startswith("_hoodie_")
-    ]
-    return (*columns, *added)
-
-
-def _undescribed(field: T.StructField, source: str) -> Column:
-    wire, encoding = _UNDESCRIBED.get(type(field.dataType), (field.dataType, Encoding.PLAIN))
-    encoding = Encoding.SPECIALS if field.name == SPECIALS_COLUMN else encoding
-    return Column(field.name, wire, field.dataType, encoding, source)
+    found = list(columns)
+    for field in stored.fields:
+        if field.name in known or field.name.startswith("_hoodie_"):
+            continue
+        column = said.get(field.name)
+        if column is None or column.stored != field.dataType:
+            wire, encoding = _UNDESCRIBED.get(type(field.dataType), (field.dataType, Encoding.PLAIN))
+            encoding = Encoding.SPECIALS if field.name == SPECIALS_COLUMN else encoding
+            column = Column(field.name, wire, field.dataType, encoding, sources.get(field.name, field.name))
+        found.append(column)
+    return tuple(found)
 
 
 # Type changes that Hudi 0.15 applies lazily, confirmed by tests: old rows are read as the new type

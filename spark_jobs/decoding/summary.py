@@ -87,11 +87,7 @@ def _total(rows: list[Row]) -> Summary:
     settled = _newest(row["settled"] for row in rows)
     place = (truncate["offset"], truncate["sent_ms"]) if truncate else (None, None)
     return Summary(
-        events=sum(row["events"] for row in rows),
-        bad=sum(row["bad"] for row in rows),
-        deletes=sum(row["deletes"] for row in rows),
-        snapshot_rows=sum(row["snapshot_rows"] for row in rows),
-        marks=sum(row["marks"] for row in rows),
+        **{name: sum(row[name] for row in rows) for name in ("events", "bad", "deletes", "snapshot_rows", "marks")},
         truncated=int(truncate["at"]) if truncate else None,
         truncate_place=None if None in place else TopicPlace(*place),
         settled=int(settled["at"]) if settled else None,

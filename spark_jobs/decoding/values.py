@@ -10,8 +10,7 @@ import hashlib
 import json
 import operator
 import uuid
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from typing import cast
 
@@ -67,20 +66,15 @@ _PLACEHOLDERS: dict[Encoding, tuple[str, ...]] = {
 }
 
 
-def by_kind(columns: Iterable[Column]) -> list[tuple[Column, ...]]:
-    """Group the columns by kind; `stored` treats a kind's columns alike."""
-    return wire.grouped(columns, lambda column: replace(column, name="", given_source=None))
-
-
 def stored(value: Expression, column: Column) -> Expression:
     """Convert a value from the wire to the stored type of its column; null when it can't be."""
-    convert = _CONVERSIONS.get(column.encoding)
     if column.encoding is Encoding.DECIMAL:
-        return to_decimal(value, cast(T.DecimalType, column.stored))
+        return _to_decimal(value, cast(T.DecimalType, column.stored))
     if column.encoding is Encoding.BITS:
         return _to_bits(value, column.length)
     if column.encoding is Encoding.ARRAY:
         return _to_json_array(value, column)
+    convert = _CONVERSIONS.get(column.encoding)
     return convert(value) if convert else value
 
 
@@ -138,7 +132,7 @@ def has_one_placeholder(columns: Sequence[Column]) -> Expression:
     return reduce(operator.or_, found)
 
 
-def to_decimal(value: Expression, kind: T.DecimalType) -> Expression:
+def _to_decimal(value: Expression, kind: T.DecimalType) -> Expression:
     """Convert a decimal's text, if all of its digits fit; Spark writes large and small numbers with an exponent."""
     fraction = rf"(\.\d{{1,{kind.scale}}}0*)?" if kind.scale else r"(\.0+)?"
     plain = value.rlike(rf"^-?0*\d{{1,{max(kind.precision - kind.scale, 1)}}}{fraction}$")
@@ -264,20 +258,15 @@ def _hstore(value: Expression) -> Expression:
     return F.when(is_plain, F.to_json(F.map_from_entries(F.array_sort(pairs)), {"ignoreNullFields": "false"}))
 
 
+def _object(parts: Mapping[str, Expression]) -> Expression:
+    """Write an object as JSON text; null when it lacks a part."""
+    whole = reduce(operator.and_, (part.isNotNull() for part in parts.values()))
+    return F.when(whole, F.to_json(F.struct(*(part.alias(name) for name, part in parts.items()))))
+
+
 def _path(value: Expression) -> Expression:
-    whole = _bytes(value["wkb"]).isNotNull() & value["extensions"]["closed"].isNotNull()
-    return F.when(whole, F.to_json(F.struct(value["wkb"].alias("wkb"), value["extensions"]["closed"].alias("closed"))))
-
-
-def _line(value: Expression) -> Expression:
-    whole = value["a"].isNotNull() & value["b"].isNotNull() & value["c"].isNotNull()
-    return F.when(whole, F.to_json(value))
-
-
-def _circle(value: Expression) -> Expression:
-    x, y, radius = value["center"]["x"], value["center"]["y"], value["radius"]
-    whole = x.isNotNull() & y.isNotNull() & radius.isNotNull()
-    return F.when(whole, F.to_json(F.struct(x.alias("x"), y.alias("y"), radius.alias("radius"))))
+    parts = {"wkb": value["wkb"], "closed": value["extensions"]["closed"]}
+    return F.when(_bytes(value["wkb"]).isNotNull(), _object(parts))
 
 
 def _to_json_array(value: Expression, column: Column) -> Expression:
@@ -304,11 +293,6 @@ def _with_small_escapes(text: Expression) -> Expression:
     return text
 
 
-def _in_era(instant: Expression, pattern: str) -> Expression:
-    """Write an instant before its era, as PostgreSQL does: without an era in the pattern Spark counts years from 0."""
-    return F.regexp_replace(F.date_format(instant, f"{pattern} G"), r"^\+| (AD|BC)$", "")
-
-
 def _era(instant: Expression) -> Expression:
     return F.when(F.year(instant) < 1, F.lit(" BC")).otherwise(F.lit(""))
 
@@ -327,7 +311,8 @@ def _date_text(days: Expression) -> Expression:
 
 def _instant_text(instant: Expression, zone: str) -> Expression:
     micros = F.call_function("unix_micros", instant)
-    clock = _in_era(instant, "yyyy-MM-dd HH:mm:ss")
+    # Without an era in the pattern Spark counts years from 0.
+    clock = F.regexp_replace(F.date_format(instant, "yyyy-MM-dd HH:mm:ss G"), r"^\+| (AD|BC)$", "")
     # Before 1970 microseconds are negative.
     fraction = _fraction(F.call_function("pmod", micros, F.lit(1_000_000)))
     text = F.concat(clock, fraction, F.lit(zone), _era(instant))
@@ -350,8 +335,10 @@ _CONVERSIONS: dict[Encoding, Callable[[Expression], Expression]] = {
     Encoding.TEXT_AS_BYTES: _text,
     Encoding.WKB: lambda value: _bytes(value["wkb"]),
     Encoding.PATH: _path,
-    Encoding.LINE: _line,
-    Encoding.CIRCLE: _circle,
+    Encoding.LINE: lambda value: _object({name: value[name] for name in "abc"}),
+    Encoding.CIRCLE: lambda value: _object(
+        {**{name: value["center"][name] for name in "xy"}, "radius": value["radius"]}
+    ),
 }
 # How an array's elements are written in its JSON, where they differ from the wire.
 _ELEMENTS: dict[Encoding, Callable[[Expression], Expression]] = {

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from contract.events import ORDERING, READ_MS
 from spark_jobs.errors import SettingsError
 from spark_jobs.options.keys import refused
-from spark_jobs.options.properties import DAY_S, Declared, declare, number, one_of
+from spark_jobs.options.properties import DAY_S, Declared, declare, folder, number, one_of
 
 _CLASSES = "org.apache.hudi.utilities."
 FILE_SOURCES = ("JsonDFSSource", f"{_CLASSES}sources.JsonDFSSource")
@@ -54,7 +54,7 @@ class Options:
     """The command line's values, checked one by one; `settings` decides their combined meaning."""
 
     target_base_path: str = declare(
-        "--target-base-path", **_NEEDED, help="the table's base path: local, `s3://`, `s3a://`, `hdfs://`"
+        "--target-base-path", take=folder, **_NEEDED, help="the table's base path: local, `s3://`, `s3a://`, `hdfs://`"
     )
     target_table: str = declare("--target-table", take=table_name, **_NEEDED, help="`database.table` or `table`")
     table_type: str = declare("--table-type", words=TABLE_TYPES, **_NEEDED, help="`COPY_ON_WRITE` or `MERGE_ON_READ`")
@@ -151,10 +151,13 @@ class MultiTableOptions:
     """HoodieMultiTableStreamer's additional or differently named options, and those that `shared` gives every table."""
 
     base_path_prefix: str = declare(
-        "--base-path-prefix", **_NEEDED, help="a table's base path is `<prefix>/<database>/<table>`"
+        "--base-path-prefix", take=folder, **_NEEDED, help="a table's base path is `<prefix>/<database>/<table>`"
     )
     config_folder: str = declare(
-        "--config-folder", **_NEEDED, help="a table's own file is `<folder>/<database>_<table>_config.properties`"
+        "--config-folder",
+        take=folder,
+        **_NEEDED,
+        help="a table's own file is `<folder>/<database>_<table>_config.properties`",
     )
     props: str = declare("--props", **_NEEDED, help="the properties for all tables, the list among them")
     table_type: str = declare(
@@ -176,7 +179,13 @@ class CommandLine:
                 self.declared.setdefault(one.name, one.metadata["declared"])
         self._parser = _Parser(prog=program, allow_abbrev=False, description=description)
         for name, declared in self.declared.items():
-            self._parser.add_argument(*declared.names, dest=name, help=declared.help, **_kind(declared))
+            kind: dict[str, Any] = {"type": partial(declared.meant, declared.key), "metavar": declared.key[2:].upper()}
+            if isinstance(declared.default, bool):
+                kind = {"action": "store_true"}
+            elif declared.default == ():
+                kind = {"action": "append", "metavar": "KEY=VALUE"}
+            default = declared.default if declared.default != () else []
+            self._parser.add_argument(*declared.names, dest=name, help=declared.help, default=default, **kind)
 
     def parse(self, arguments: Sequence[str]) -> dict[str, Any]:
         """Return the options' values; raises SettingsError for unknown, unsupported, missing or wrong ones."""
@@ -187,30 +196,19 @@ class CommandLine:
         found, unknown = self._parser.parse_known_args(arguments)
         values = vars(found)
         if unknown:
-            raise SettingsError(self._unknown(unknown[0]))
+            argument = unknown[0].partition("=")[0]
+            known = [name for declared in self.declared.values() for name in declared.names]
+            close = difflib.get_close_matches(argument, [*known, "--help", *refused("option")], n=1)
+            hint = f"; did you mean {close[0]}?" if close else "; see --help"
+            raise SettingsError(f"{argument}: unknown option{hint}")
         # Checked last, so that the error names the misspelt option rather than the intended one.
         keys = {name: declared.key for name, declared in self.declared.items()}
         if missing := [keys[name] for name, one in self.declared.items() if one.needed_by and values[name] is None]:
             raise SettingsError(f"missing: {', '.join(missing)}; see --help")
         for name, value in values.items():
             if isinstance(value, str) and not value.strip(" /"):
-                raise SettingsError(f"{keys[name]}={value}: say a value, or leave the option out")
+                raise SettingsError(f"{keys[name]}={value}: say a value, or leave it out")
         return values
-
-    def _unknown(self, argument: str) -> str:
-        name = argument.partition("=")[0]
-        known = [name for declared in self.declared.values() for name in declared.names]
-        close = difflib.get_close_matches(name, [*known, "--help", *refused("option")], n=1)
-        return f"{name}: unknown option" + (f"; did you mean {close[0]}?" if close else "; see --help")
-
-
-def _kind(declared: Declared) -> dict[str, Any]:
-    if isinstance(declared.default, bool):
-        return {"default": declared.default, "action": "store_true"}
-    if declared.default == ():
-        return {"default": [], "action": "append", "metavar": "KEY=VALUE"}
-    meant = partial(declared.meant, declared.key)
-    return {"default": declared.default, "type": meant, "metavar": declared.key[2:].upper()}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -229,8 +227,7 @@ MANY_TABLES = CommandLine(
 
 def parse(arguments: Sequence[str]) -> Options:
     """Parse HoodieStreamer's command line; raises SettingsError, naming the option, for a wrong one."""
-    values = ONE_TABLE.parse(arguments)
-    return _options({**values, "target_base_path": values["target_base_path"].rstrip("/")})
+    return _options(ONE_TABLE.parse(arguments))
 
 
 def parse_many(arguments: Sequence[str]) -> MultiTableOptions:
@@ -242,7 +239,7 @@ def parse_many(arguments: Sequence[str]) -> MultiTableOptions:
                 "hoodie.streamer.ingestion.targetBasePath in a table's own file"
             )
     values = MANY_TABLES.parse(arguments)
-    places = {name: values.pop(name).rstrip("/") for name in ("base_path_prefix", "config_folder")}
+    places = {name: values.pop(name) for name in ("base_path_prefix", "config_folder")}
     own = {name: values[name] for name in ("props", "table_type", "target_table")}
     shared = _options({**values, "target_base_path": "", "target_table": ""})
     return MultiTableOptions(**places, **own, shared=shared)

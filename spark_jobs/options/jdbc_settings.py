@@ -5,19 +5,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from contract.events import LSN, READ_MS
 from contract.secret_names import is_secret
 from contract.table_names import table_of_text
-from spark_jobs.errors import Log, SettingsError
+from spark_jobs.errors import SettingsError
 from spark_jobs.options import keys
 from spark_jobs.options.command_line import Options
 from spark_jobs.options.properties import (
     DAY_S,
-    OLD_PREFIX,
-    PREFIX,
     Number,
+    combine,
     declare,
     declared_in,
     number,
@@ -67,7 +66,7 @@ class Server:
     @property
     def hosts(self) -> tuple[str, ...]:
         """The hosts in the URL: one, or several separated by commas."""
-        named = urlsplit(self.url.removeprefix("jdbc:")).netloc.split(",")
+        named = _parts(self.url).netloc.split(",")
         return tuple(re.sub(r":\d*\Z", "", host).strip("[]").lower() for host in named)
 
     @property
@@ -78,7 +77,7 @@ class Server:
 
     @property
     def database(self) -> str:
-        return urlsplit(self.url.removeprefix("jdbc:")).path.lstrip("/")
+        return _parts(self.url).path.lstrip("/")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,22 +108,24 @@ class JdbcSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Accepted:
-    """A property with a single allowed value, or without use."""
+    """A property with a single allowed value, or without use (refused.tsv)."""
 
     driver: str = declare(f"{keys.JDBC_PREFIX}driver.class", default=DRIVER, words=(DRIVER,))
-    incremental: str = declare(keys.JDBC_INCREMENTAL, unused="changes are always found, and only they are written")
-    fallback: str = declare(keys.JDBC_FALLBACK, unused="all is read again only where changes can't be detected")
-    storage_level: str = declare(
-        f"{keys.JDBC_PREFIX}storage.level", unused="a batch is kept in memory, and on disk where that lacks"
-    )
+    incremental: str | None = declare(keys.JDBC_INCREMENTAL)
+    fallback: str | None = declare(keys.JDBC_FALLBACK)
+    storage_level: str | None = declare(f"{keys.JDBC_PREFIX}storage.level")
 
 
-def jdbc_settings(options: Options, properties: Mapping[str, str], warn: Log) -> JdbcSettings:
-    """Return JdbcSource's settings; `warn` gets a line per property without use. Raises SettingsError."""
-    _refuse_others(options, properties)
-    for key, accepted in declared_in(Accepted).items():
-        if accepted.unused and key in properties:
-            warn(f"{key} is not used: {accepted.unused}")
+def jdbc_settings(options: Options, properties: Mapping[str, str]) -> JdbcSettings:
+    """Return JdbcSource's settings. Raises SettingsError."""
+    read(Accepted, properties)
+    if properties.get(keys.APPEND_ONLY, "false").lower() != "false":
+        raise SettingsError(f"{keys.APPEND_ONLY}=true isn't possible with JdbcSource, which tells rows by their key")
+    if options.ordering_field != READ_MS:
+        raise SettingsError(
+            f"--source-ordering-field {options.ordering_field}: JdbcSource orders rows by {READ_MS}, when they were "
+            "read; a column of theirs may go back"
+        )
     limit = {"max_rows": options.source_limit} if options.source_limit else {}
     made = read(JdbcSettings, properties, **_place(options, properties), **limit)
     if made.detection is Detection.COLUMN and made.column is None:
@@ -185,38 +186,33 @@ def first_load_settings(options: Options, properties: Mapping[str, str]) -> Firs
 
 def _refuse_secrets_in_arguments(options: Options) -> None:
     """Other users who may list processes can read a command line, and EMR shows it on its pages."""
-    for key, _ in parse_overrides(options.hoodie_conf):
-        name = PREFIX + key.removeprefix(OLD_PREFIX) if key.startswith(OLD_PREFIX) else key
-        extra = name.startswith(keys.JDBC_EXTRA) and is_secret(name)
-        if name == keys.JDBC_PASSWORD or extra:
+    for key in combine([], parse_overrides(options.hoodie_conf)):
+        if key == keys.JDBC_PASSWORD or (key.startswith(keys.JDBC_EXTRA) and is_secret(key)):
             raise SettingsError(
                 f"--hoodie-conf {key}: a secret has no place on a command line; say {keys.JDBC_PASSWORD_FILE}, "
                 f"{keys.JDBC_PASSWORD_SECRET} or {keys.JDBC_PASSWORD_VARIABLE}"
             )
 
 
-def _refuse_others(options: Options, properties: Mapping[str, str]) -> None:
-    read(Accepted, properties)
-    if properties.get(keys.APPEND_ONLY, "false").lower() != "false":
-        raise SettingsError(f"{keys.APPEND_ONLY}=true isn't possible with JdbcSource, which tells rows by their key")
-    if options.ordering_field != READ_MS:
-        raise SettingsError(
-            f"--source-ordering-field {options.ordering_field}: JdbcSource orders rows by {READ_MS}, when they were "
-            "read; a column of theirs may go back"
-        )
-
-
 def _place(options: Options, properties: Mapping[str, str]) -> dict[str, Any]:
     """Return the server, and the schema and table in it. Raises SettingsError."""
     _refuse_secrets_in_arguments(options)
-    schema, table = _table(options, properties)
-    server = read(Server, properties, url=_url(properties), password=_password(properties), extra=_extra(properties))
-    return {"server": server, "schema": schema, "table": table}
+    given = [key for key in declared_in(Password) if key in properties]
+    if len(given) > 1:
+        raise SettingsError(f"{' and '.join(given)}: say one of them")
+    password = read(Password, properties)
+    server = read(Server, properties, url=_url(properties), password=password, extra=_extra(properties))
+    if keys.JDBC_QUERY not in properties:
+        schema, table = table_of_text(declared_in(JdbcSettings)[keys.JDBC_TABLE].read(properties))
+        return {"server": server, "schema": schema or _DEFAULT_SCHEMA, "table": table}
+    if keys.JDBC_TABLE in properties:
+        raise SettingsError(f"{keys.JDBC_TABLE} and {keys.JDBC_QUERY}: say one of them")
+    return {"server": server, "schema": "", "table": options.target_table.rpartition(".")[2]}
 
 
 def _url(properties: Mapping[str, str]) -> str:
     url = str(declared_in(Server)[keys.JDBC_URL].read(properties))
-    parts = urlsplit(url.removeprefix("jdbc:"))
+    parts = _parts(url)
     if not url.startswith(_SCHEME) or not parts.netloc or not parts.path.strip("/"):
         # Not the URL itself: it may contain a password.
         raise SettingsError(f"{keys.JDBC_URL}: write it as {_SCHEME}host:port/database")
@@ -232,25 +228,15 @@ def _url(properties: Mapping[str, str]) -> str:
     return url
 
 
+def _parts(url: str) -> SplitResult:
+    try:
+        return urlsplit(url.removeprefix("jdbc:"))
+    except ValueError:  # half a pair of brackets, or signs that no host has
+        return urlsplit("")
+
+
 def _query(url: str) -> dict[str, str]:
-    return dict(parse_qsl(urlsplit(url.removeprefix("jdbc:")).query, keep_blank_values=True))
-
-
-def _password(properties: Mapping[str, str]) -> Password:
-    given = [key for key in declared_in(Password) if key in properties]
-    if len(given) > 1:
-        raise SettingsError(f"{' and '.join(given)}: say one of them")
-    return read(Password, properties)
-
-
-def _table(options: Options, properties: Mapping[str, str]) -> tuple[str, str]:
-    if keys.JDBC_QUERY in properties:
-        if keys.JDBC_TABLE in properties:
-            raise SettingsError(f"{keys.JDBC_TABLE} and {keys.JDBC_QUERY}: say one of them")
-        return "", options.target_table.rpartition(".")[2]
-    name = declared_in(JdbcSettings)[keys.JDBC_TABLE].read(properties)
-    schema, table = table_of_text(name)
-    return schema or _DEFAULT_SCHEMA, table
+    return dict(parse_qsl(_parts(url).query, keep_blank_values=True))
 
 
 def _extra(properties: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from spark_jobs.errors import SettingsError
 from spark_jobs.options.keys import refused
 
-OLD_PREFIX = "hoodie.deltastreamer."
-PREFIX = "hoodie.streamer."
+_OLD_PREFIX = "hoodie.deltastreamer."
+_PREFIX = "hoodie.streamer."
 # Renamed keys of this job.
 _RENAMED = {"hoodie.streamer.tombstones.max.keys": "hoodie.streamer.deletes.max.keys"}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
@@ -66,7 +66,7 @@ def _by_newer_name(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     given = dict(pairs)
     renamed: dict[str, str] = {}
     for key, value in given.items():
-        name = PREFIX + key.removeprefix(OLD_PREFIX) if key.startswith(OLD_PREFIX) else key
+        name = _PREFIX + key.removeprefix(_OLD_PREFIX) if key.startswith(_OLD_PREFIX) else key
         name = _RENAMED.get(name, name)
         if renamed.get(name, value) != value:
             raise SettingsError(f"{name}: given twice, as {renamed[name]!r} and under its older name as {value!r}")
@@ -96,7 +96,9 @@ def _unescape(text: str) -> str:
         escaped = found.group(1)
         return chr(int(escaped[1:], 16)) if len(escaped) == 5 else _ESCAPES.get(escaped, escaped)
 
-    return re.sub(r"\\(u[0-9a-fA-F]{4}|.)", replace, text)
+    unescaped = re.sub(r"\\(u[0-9a-fA-F]{4}|.)", replace, text)
+    # Java writes a sign beyond 16 bits as the two halves of a pair.
+    return unescaped.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 T = TypeVar("T")
@@ -130,9 +132,8 @@ class Number:
 class Declared:
     """An option or a property: names, of which the last given one counts, default, and allowed values.
 
-    `needed_by`: who can't do without it. `unused`: why it has no use, regardless of its value. `words`: the only
-    allowed values, in any case. `take`: returns another value of a text, given its name, too. `help`: an option's
-    meaning.
+    `needed_by`: who can't do without it. `words`: the only allowed values, in any case. `take`: returns another value
+    of a text, given its name, too. `help`: an option's meaning.
     """
 
     names: tuple[str, ...]
@@ -142,7 +143,6 @@ class Declared:
     words: tuple[str, ...] = ()
     take: Callable[[str, str], Any] | None = None
     needed_by: str = ""
-    unused: str = ""
 
     @property
     def key(self) -> str:
@@ -181,6 +181,13 @@ def one_of(name: str, text: str, words: Sequence[str]) -> str:
 
 def listed(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def folder(name: str, text: str) -> str:
+    """Return a folder's path without a slash at its end; raises SettingsError for an empty one."""
+    if not text.strip(" /"):
+        raise SettingsError(f"{name}={text}: say a value, or leave it out")
+    return text.rstrip("/")
 
 
 def declare(*names: str, default: Any = None, hidden: bool = False, **what: Any) -> Any:

@@ -1,7 +1,7 @@
 """Decides once what the job reads, and what options and properties mean together; later code reads only `Settings`."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from contract.events import READ_MS
 from contract.history import COLUMNS, COMMIT, VERSION, column
@@ -21,7 +21,7 @@ from spark_jobs.options.jdbc_settings import (
     first_load_settings,
     jdbc_settings,
 )
-from spark_jobs.options.properties import DAY_S, declare, declared_in, listed, number, read
+from spark_jobs.options.properties import DAY_S, declare, declared_in, folder, listed, number, read
 from spark_jobs.options.table_settings import (
     CLAIMS_FOLDER,
     EVENTS_FOLDER,
@@ -59,7 +59,7 @@ class KafkaSettings:
 class FileSettings:
     """A folder of JSON files to read."""
 
-    root: str = declare(keys.FILES_ROOT, needed_by="JsonDFSSource")
+    root: str = declare(keys.FILES_ROOT, take=folder, needed_by="JsonDFSSource")
     remembered_files: int = number("hoodie.streamer.source.dfs.remembered.files", 5000, 1, 100_000)
     sweep_seconds: float = number(keys.FILES_SWEEP, 300, 0, DAY_S, whole=False)
     line_bytes: int = number(keys.LINE_BYTES, _LINE_BYTES, 1000, 1_000_000_000)
@@ -76,7 +76,7 @@ def _paths(key: str, text: str) -> Mapping[str, str]:
         name, sign, path = (part.strip() for part in pair.partition("="))
         if not (name and sign and path) or name in tables:
             raise SettingsError(f"{key}: {pair.strip()!r} isn't a table's name=path, each once")
-        tables[name] = path.rstrip("/")
+        tables[name] = folder(key, path)
     return tables
 
 
@@ -95,7 +95,7 @@ class HistorySettings:
     `events_path`: where its job stores the events of its commits.
     """
 
-    path: str = declare(keys.HISTORY_OF)
+    path: str = declare(keys.HISTORY_OF, take=folder)
     events_path: str
     key_fields: tuple[str, ...]
 
@@ -119,16 +119,16 @@ def source_settings(options: Options, properties: Mapping[str, str], warn: Log) 
     given = set(properties)
     # The JDBC settings say where to look up the types of new columns.
     asked = properties.get(keys.NEW_COLUMN_TYPES) == keys.TYPES_OF_SOURCE or keys.FIRST_LOAD_SLOT in properties
-    jdbc = set[str]() if asked else {key for key in given if key.startswith(keys.JDBC_PREFIX)}
+    ours = given - keys.refused("unused").keys()
+    jdbc = set[str]() if asked else {key for key in ours if key.startswith(keys.JDBC_PREFIX)}
     if options.source_class in JDBC_SOURCES:
         _tell_unused(warn, "JDBC", consumer, (_FILES_ONLY | declared_in(KafkaSettings).keys()) & given)
-        return jdbc_settings(options, properties, warn)
+        return jdbc_settings(options, properties)
     if options.source_class in KAFKA_SOURCES:
         _tell_unused(warn, "Kafka", (), _FILES_ONLY & given | jdbc)
         return _kafka_settings(options, properties, consumer)
     _tell_unused(warn, "JSON files", consumer, declared_in(KafkaSettings).keys() & given | jdbc)
-    files = read(FileSettings, properties, max_bytes=options.source_limit, must_exist=not options.continuous)
-    return replace(files, root=files.root.rstrip("/"))
+    return read(FileSettings, properties, max_bytes=options.source_limit, must_exist=not options.continuous)
 
 
 def _tell_unused(warn: Log, source: str, others: Iterable[str], ours: Iterable[str]) -> None:
@@ -182,7 +182,7 @@ def _history_settings(options: Options, properties: Mapping[str, str]) -> Histor
         if name in COLUMNS:
             raise SettingsError(f"{keys.RECORD_KEY}: {name} is a column of each history: its table's is {column(name)}")
     _refuse_for_made(options, properties, COMMIT, "a history")
-    path = properties[keys.HISTORY_OF].rstrip("/")
+    path = declared_in(HistorySettings)[keys.HISTORY_OF].read(properties)
     return HistorySettings(path=path, events_path=sibling_path(path, EVENTS_FOLDER), key_fields=key[:-2])
 
 
@@ -206,7 +206,7 @@ class Settings:
     schema_file: str = declare(keys.SCHEMA_FILE, needed_by="FilebasedSchemaProvider")
     target_schema_file: str = declare(keys.TARGET_SCHEMA_FILE)
     transformer: TransformerSettings | None
-    quarantine_path: str = declare(keys.QUARANTINE_PATH, default=QUARANTINE_FOLDER)
+    quarantine_path: str = declare(keys.QUARANTINE_PATH, default=QUARANTINE_FOLDER, take=folder)
     claim_path: str
     # Where the events of commits are stored. None without a history.
     events_path: str | None
@@ -230,7 +230,7 @@ class ApplicationSettings:
 
     names: tuple[str, ...] = declare(keys.TABLES, default=())
     parallel_commits: int = number(keys.PARALLEL_COMMITS, 4, 1, 1000)
-    base_path: str | None = declare(keys.TARGET_BASE_PATH)
+    base_path: str | None = declare(keys.TARGET_BASE_PATH, take=folder)
     min_interval_seconds: int | None = number(keys.MIN_SYNC_INTERVAL, None, 0, DAY_S)
 
 
@@ -248,6 +248,7 @@ def decide(options: Options, properties: Mapping[str, str], warn: Log) -> Settin
     table = table_settings(options, properties)
     source = source_settings(options, properties, warn)
     derived = isinstance(source, SqlSettings | HistorySettings)
+    beside = {"quarantine_path": sibling_path(table.base_path, QUARANTINE_FOLDER)}
     schema_file = "" if derived else PROPERTIES[keys.SCHEMA_FILE].read(properties)
     transformer = None if derived else _transformer(options, properties)
     return read(
@@ -260,13 +261,11 @@ def decide(options: Options, properties: Mapping[str, str], warn: Log) -> Settin
         schema_file=schema_file,
         target_schema_file=_target_schema_file(properties, schema_file, transformer),
         transformer=transformer,
-        quarantine_path=properties.get(keys.QUARANTINE_PATH, sibling_path(table.base_path, QUARANTINE_FOLDER)).rstrip(
-            "/"
-        ),
         claim_path=sibling_path(table.base_path, CLAIMS_FOLDER),
         events_path=_events_path(properties, table, source, transformer, warn),
         catalogue=catalogue_settings(options, properties),
         first_load=first_load_settings(options, properties) if isinstance(source, FileSettings) else None,
+        **({} if keys.QUARANTINE_PATH in properties else beside),
     )
 
 

@@ -14,6 +14,7 @@ JOL_FLAGS = ("-Djol.skipDynamicAttach=true", "-Djol.skipHotspotSAAttach=true")
 MASTER_MB, OVERHEAD_FACTOR, LEAST_OVERHEAD_MB = 512, 0.1, 384
 # YARN rounds containers up (yarn.scheduler.minimum-allocation-mb on EMR).
 _CONTAINER_STEP_MB = 32
+_JARS = ("/usr/lib/hudi/hudi-spark-bundle.jar", "/usr/lib/hudi/hudi-aws-bundle.jar")
 _HUDI = "org.apache.hudi.utilities"
 
 
@@ -41,23 +42,6 @@ class TableJob:
     def name(self) -> str:
         """`database.table`, its name in log, metrics and status."""
         return f"{self.database}.{self.table}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class YarnSubmission:
-    """How EMR runs the job: where its files are, and its resources; memory in Spark's notation, such as `2g`; the
-    `python` is a version that EMR has, such as `3.11`; `log_settings` are the containers', for Log4j 2.
-    """
-
-    application: str
-    archive: str
-    log_settings: str
-    driver_memory: str
-    executor_memory: str
-    executors: int
-    python: str
-    jars: tuple[str, ...] = ("/usr/lib/hudi/hudi-spark-bundle.jar", "/usr/lib/hudi/hudi-aws-bundle.jar")
-    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 def container_mb(heap_mb: int) -> int:
@@ -146,19 +130,30 @@ def multi_table_arguments(
 
 
 def _properties(pairs: Mapping[str, str]) -> str:
-    return "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in pairs.items())
+    marks = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"} | {mark: f"\\{mark}" for mark in "\\=:#! "})
+    return "".join(f"{key.translate(marks)}={value.translate(marks)}\n" for key, value in pairs.items())
 
 
-def _escaped(text: str) -> str:
-    marks = {"\n": "\\n", "\r": "\\r", "\t": "\\t"} | {mark: f"\\{mark}" for mark in "\\=:#! "}
-    return "".join(marks.get(character, character) for character in text)
+def yarn_command(
+    arguments: Sequence[str],
+    *,
+    application: str,
+    archive: str,
+    log_settings: str,
+    driver_memory: str,
+    executor_memory: str,
+    executors: int,
+    python: str,
+    more_jars: Sequence[str] = (),
+) -> list[str]:
+    """Return EMR's spark-submit command for YARN in client mode (docs/decisions/0054-emr-step.md).
 
-
-def yarn_command(submission: YarnSubmission, arguments: Sequence[str]) -> list[str]:
-    """Return the spark-submit command for YARN in client mode (docs/decisions/0054-emr-step.md)."""
+    Memory in Spark's notation, such as `2g`; `python` is a version that EMR has, such as `3.11`; `log_settings` are the
+    containers', for Log4j 2.
+    """
     settings = {
-        "spark.pyspark.python": f"python{submission.python}",
-        "spark.executor.instances": str(submission.executors),
+        "spark.pyspark.python": f"python{python}",
+        "spark.executor.instances": str(executors),
         # A continuous job keeps its executors: releasing them between two commits only delays commits.
         "spark.dynamicAllocation.enabled": "false",
         "spark.shuffle.service.enabled": "false",
@@ -178,15 +173,14 @@ def yarn_command(submission: YarnSubmission, arguments: Sequence[str]) -> list[s
         "spark.log.level": "WARN",
         **{f"spark.{which}.extraJavaOptions": " ".join((UTF_8_FLAG, *JOL_FLAGS)) for which in ("driver", "executor")},
         **{f"spark.executorEnv.{name}": value for name, value in UTF_8_LOCALE.items()},
-        **submission.settings,
     }
     return [
         *("spark-submit", "--master", "yarn", "--deploy-mode", "client"),
-        *("--jars", ",".join(submission.jars), "--py-files", submission.archive),
+        *("--jars", ",".join((*_JARS, *more_jars)), "--py-files", archive),
         # Log4j finds it under this name in a container's folder.
-        *("--files", f"{submission.log_settings}#log4j2.properties"),
-        *("--driver-memory", submission.driver_memory, "--executor-memory", submission.executor_memory),
+        *("--files", f"{log_settings}#log4j2.properties"),
+        *("--driver-memory", driver_memory, "--executor-memory", executor_memory),
         *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}")),
-        submission.application,
+        application,
         *arguments,
     ]

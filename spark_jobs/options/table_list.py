@@ -1,6 +1,6 @@
 """Reads the tables that HoodieMultiTableStreamer's properties name, and the settings of each one's job."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from spark_jobs.errors import Log, SettingsError
@@ -47,7 +47,12 @@ class TableList:
         self._common = properties.combine(common, [])
         of_all = self._all({})
         application = properties.read(ApplicationSettings, of_all)
-        self.tables = self._listed(application.names)
+        if not application.names:
+            raise SettingsError(f"{keys.TABLES} is missing: name the tables, as database.table,database.table")
+        self.tables = tuple(map(self._table, application.names))
+        found = [table.full_name for table in self.tables]
+        if twice := sorted({name for name in found if found.count(name) > 1}):
+            raise SettingsError(f"{keys.TABLES}: {', '.join(twice)} is named twice")
         self._refuse_unknown(of_all)
         if application.base_path is not None:
             raise SettingsError(f"{keys.TARGET_BASE_PATH} is for one table: say it in that table's own file")
@@ -75,16 +80,6 @@ class TableList:
     def _all(self, own: Mapping[str, str]) -> dict[str, str]:
         return {**self._common, **own, **self._overrides}
 
-    def _listed(self, names: Sequence[str]) -> tuple[ListedTable, ...]:
-        if not names:
-            raise SettingsError(f"{keys.TABLES} is missing: name the tables, as database.table,database.table")
-        tables = tuple(map(self._table, names))
-        found = [table.full_name for table in tables]
-        twice = sorted({name for name in found if found.count(name) > 1})
-        if twice:
-            raise SettingsError(f"{keys.TABLES}: {', '.join(twice)} is named twice")
-        return tables
-
     def _table(self, name: str) -> ListedTable:
         database, _, table = table_name(keys.TABLES, name).rpartition(".")
         database = database or _NO_DATABASE
@@ -109,7 +104,7 @@ class TableList:
         default = f"{self._given.base_path_prefix}/{table.database}/{table.name}"
         return replace(
             shared,
-            target_base_path=own.get(keys.TARGET_BASE_PATH, default).rstrip("/"),
+            target_base_path=OF_MANY_TABLES[keys.TARGET_BASE_PATH].read(own) or default,
             target_table=table.full_name,
             table_type=_own(own, keys.TABLE_TYPES, shared.table_type, TABLE_TYPES),
             operation=_own(own, _OPERATION_KEYS, shared.operation, OPERATIONS).lower(),

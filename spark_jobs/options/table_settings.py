@@ -5,7 +5,7 @@ Hudi silently ignores a misspelt key and misreads some values (any text but `tru
 
 import difflib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -55,25 +55,24 @@ def hudis() -> frozenset[str]:
 
 
 def refuse(options: Options, properties: Mapping[str, str], known: Mapping[str, Declared], warn: Log) -> None:
-    """Raise SettingsError for invalid properties; `warn` about unused ones. `known` are the job's own."""
+    """Raise SettingsError for invalid properties, and for keys that are misspelt or only HoodieStreamer's.
+
+    `warn` about unused ones. `known` are the job's own.
+    """
+    families = keys.refused("family")
     for key, value in properties.items():
-        if key not in known:
-            _refuse_unknown(key, known)
-        elif bounds := known[key].number:
-            bounds.read(key, value)
+        if key in known:
+            if bounds := known[key].number:
+                bounds.read(key, value)
+            continue
+        fitting = [prefix for prefix in families if key.startswith(prefix)]
+        if reason := keys.refused("key").get(key) or (families[max(fitting, key=len)] if fitting else None):
+            raise SettingsError(f"{key} isn't supported: {reason}")
+        if key.startswith("hoodie.streamer.") and not key.startswith(keys.JDBC_EXTRA):
+            close = difflib.get_close_matches(key, known, n=1, cutoff=0.85)
+            raise SettingsError(f"{key}: unknown property" + (f"; did you mean {close[0]}?" if close else ""))
     _refuse_contradictions(options, properties)
     check_hudis(properties, warn)
-
-
-def _refuse_unknown(key: str, known: Collection[str]) -> None:
-    """Raise SettingsError for HoodieStreamer's key that has no meaning here, or a misspelt one."""
-    families = keys.refused("family")
-    fitting = [prefix for prefix in families if key.startswith(prefix)]
-    if reason := keys.refused("key").get(key) or (families[max(fitting, key=len)] if fitting else None):
-        raise SettingsError(f"{key} isn't supported: {reason}")
-    if key.startswith("hoodie.streamer.") and not key.startswith(keys.JDBC_EXTRA):
-        close = difflib.get_close_matches(key, known, n=1, cutoff=0.85)
-        raise SettingsError(f"{key}: unknown property" + (f"; did you mean {close[0]}?" if close else ""))
 
 
 def _refuse_contradictions(options: Options, properties: Mapping[str, str]) -> None:
@@ -102,7 +101,12 @@ def check_hudis(properties: Mapping[str, str], warn: Log) -> None:
     """Refuse values that Hudi can't apply, and misspelt keys; `warn` about those that Hudi 0.15 doesn't know."""
     names, unused = hudis() | {*keys.OURS}, keys.refused("unused")
     for key, value in properties.items():
-        _check_value(key, value)
+        if key in NUMBERS:
+            NUMBERS[key].read(key, value)
+        if words := ("true", "false") if _FLAG.fullmatch(key) else WORDS.get(key):
+            one_of(key, value, words)
+        if value.lower() != "false" and (reason := keys.refused("async").get(key)):
+            raise SettingsError(f"{key}={value} isn't supported: {reason}")
         if key in unused:
             warn(f"{key} is not used: {unused[key]}")
             continue
@@ -111,15 +115,6 @@ def check_hudis(properties: Mapping[str, str], warn: Log) -> None:
         if close := difflib.get_close_matches(key, names, n=1, cutoff=0.9):
             raise SettingsError(f"{key}: Hudi knows no such key; did you mean {close[0]}?")
         warn(f"{key}: Hudi 0.15 knows no such key; it is passed on all the same")
-
-
-def _check_value(key: str, value: str) -> None:
-    if key in NUMBERS:
-        NUMBERS[key].read(key, value)
-    if words := ("true", "false") if _FLAG.fullmatch(key) else WORDS.get(key):
-        one_of(key, value, words)
-    if value.lower() != "false" and (reason := keys.refused("async").get(key)):
-        raise SettingsError(f"{key}={value} isn't supported: {reason}")
 
 
 CLAIMS_FOLDER = "_claims"

@@ -225,7 +225,9 @@ class JsonFiles:
             self._waiting = in_order(file for file in self._list(progress) if progress.is_new(file))
         if not self._waiting:
             return None
-        count = _within(self._waiting, self.settings.max_bytes)
+        count, most = len(self._waiting), self.settings.max_bytes
+        if most is not None:
+            count = max(bisect_right([*accumulate(file.size for file in self._waiting)], most), 1)
         consumed, self._waiting = self._waiting[:count], self._waiting[count:]
         self._since_sweep += 0 if self._is_sweeping else count
         remembered = self.settings.remembered_files
@@ -281,9 +283,3 @@ def in_order(files: Iterable[SourceFile]) -> list[SourceFile]:
         folder = file.folder or file.name
         positions[file.name] = latest[folder] = max(latest.get(folder, 0), file.changed_ms)
     return sorted(listed, key=lambda file: (positions[file.name], file.name))
-
-
-def _within(files: Sequence[SourceFile], max_bytes: int | None) -> int:
-    if max_bytes is None:
-        return len(files)
-    return max(bisect_right([*accumulate(file.size for file in files)], max_bytes), 1)

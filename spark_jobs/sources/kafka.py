@@ -32,7 +32,7 @@ def read_offsets(text: str, topic: str) -> Offsets:
         offsets = {int(partition): int(offset) for partition, offset in (part.split(":") for part in parts)}
     except ValueError:
         offsets = {}
-    if name != topic or not offsets:
+    if name != topic or not offsets or min(offsets.values()) < 0:
         raise SettingsError(
             f"checkpoint {text[:60]!r} isn't one of topic {topic}: give --checkpoint {topic},0:<offset> "
             "or --ignore-checkpoint"

@@ -83,7 +83,7 @@ class LocalLister(Lister):
 
 
 class S3Lister(Lister):
-    """Objects under `scheme://bucket/prefix`, through boto3's list_objects_v2; `after` comes from a walk."""
+    """Objects under `scheme://bucket/prefix`, through boto3's list_objects_v2, as a walk finds them."""
 
     def __init__(self, root: str, walk: "Walk", *, is_shared: bool) -> None:
         self._client = walk.client
@@ -94,13 +94,7 @@ class S3Lister(Lister):
         self.prefix = f"{prefix}/" if prefix else ""
 
     def all(self) -> list[SourceFile]:
-        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._walk.name, Prefix=self.prefix)
-        try:
-            entries = [entry for page in pages for entry in page.get("Contents", [])]
-        except self._client.exceptions.NoSuchBucket:
-            return []
-        found = (_source_file(entry, self._walk.bucket, self.prefix) for entry in entries)
-        return [file for file in found if file is not None]
+        return self._walk.all(self.prefix)
 
     def after(self, watermarks: Mapping[str, str]) -> list[SourceFile]:
         return self._walk.after(self, watermarks)
@@ -112,14 +106,6 @@ class S3Lister(Lister):
         except self._client.exceptions.NoSuchBucket:
             return "no such bucket"
         return None if found.get("Contents") or read_before else "no object's name begins so"
-
-
-def _source_file(entry: Mapping[str, Any], bucket: str, prefix: str) -> SourceFile | None:
-    name = entry["Key"].removeprefix(prefix)
-    if not name or name.endswith("/") or is_bookkeeping(name):
-        return None
-    changed_ms = int(entry["LastModified"].timestamp() * 1000)
-    return SourceFile(f"{bucket}/{entry['Key']}", name, entry["Size"], changed_ms, entry.get("ETag", str(changed_ms)))
 
 
 class HadoopLister(Lister):
@@ -137,15 +123,11 @@ class HadoopLister(Lister):
     def all(self) -> list[SourceFile]:
         files = []
         for path, size, changed_ms, etag in self._hadoop.files_below(self.root):
-            name = _below(path, self.root)
+            plain, root = (full.partition(":")[2].lstrip("/") for full in (path, self.root))
+            name = plain.removeprefix(root).lstrip("/")
             if name and not is_bookkeeping(name):
                 files.append(SourceFile(path, name, size, changed_ms, etag or str(changed_ms)))
         return files
-
-
-def _below(path: str, root: str) -> str:
-    plain, plain_root = (full.partition(":")[2].lstrip("/") for full in (path, root))
-    return plain.removeprefix(plain_root).lstrip("/")
 
 
 Watermarks = Mapping[str, str]
@@ -203,6 +185,10 @@ class Walk:
     _found: dict[str, list[SourceFile]] = field(default_factory=dict)
     _began: float = float("-inf")
 
+    def all(self, prefix: str) -> list[SourceFile]:
+        """Return every object below a prefix."""
+        return self._walked({prefix: {}})[prefix]
+
     def after(self, lister: S3Lister, watermarks: Watermarks) -> list[SourceFile]:
         """Return the objects behind their folder's watermark, below the lister's prefix. Raises the client's errors."""
         with self._lock:
@@ -212,11 +198,7 @@ class Walk:
             is_known = lister in self._asked
             self._asked[lister], self._asked_at[lister] = dict(watermarks), began
             if not is_known or began - self._began > since / 2:
-                try:
-                    self._found = self._walked(self._watermarks())
-                except self.client.exceptions.NoSuchBucket:
-                    self._found = {}
-                self._began = began
+                self._found, self._began = self._walked(self._watermarks()), began
             return list(self._found.get(lister.prefix, []))
 
     def _watermarks(self) -> dict[str, Watermarks]:
@@ -233,7 +215,10 @@ class Walk:
         position = _next("", asked)
         while position is not None:
             begins = {"StartAfter": position} if position else {}
-            page = self.client.list_objects_v2(Bucket=self.name, Prefix=self.below, **begins)
+            try:
+                page = self.client.list_objects_v2(Bucket=self.name, Prefix=self.below, **begins)
+            except self.client.exceptions.NoSuchBucket:
+                break
             for entry in page.get("Contents", []):
                 self._take(entry, asked, found)
             position = _next(page["Contents"][-1]["Key"], asked) if page.get("IsTruncated") else None
@@ -250,9 +235,10 @@ class Walk:
         name = entry["Key"].removeprefix(prefix)
         if name <= asked[prefix].get(name.rpartition("/")[0], ""):
             return  # consumed, or late: a full listing finds late ones
-        file = _source_file(entry, self.bucket, prefix)
-        if file is not None:
-            found[prefix].append(file)
+        if name and not name.endswith("/") and not is_bookkeeping(name):
+            changed_ms = int(entry["LastModified"].timestamp() * 1000)
+            mark = entry.get("ETag", str(changed_ms))
+            found[prefix].append(SourceFile(f"{self.bucket}/{entry['Key']}", name, entry["Size"], changed_ms, mark))
 
 
 def _next(after: str, asked: Mapping[str, Watermarks]) -> str | None:

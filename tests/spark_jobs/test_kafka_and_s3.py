@@ -180,7 +180,7 @@ def test_a_topic_read_from_its_first_end_on_loses_nothing_that_comes_after(
 def test_offsets_have_hoodie_streamers_form() -> None:
     assert read_offsets("a.b,0:5,10:7", "a.b") == {0: 5, 10: 7}
     assert write_offsets("a.b", {10: 7, 0: 5}) == "a.b,0:5,10:7"
-    for text in ("other,0:5", "a.b", "a.b,0", "1700000000000", '{"version":1}'):
+    for text in ("other,0:5", "a.b", "a.b,0", "a.b,0:-5", "1700000000000", '{"version":1}'):
         with pytest.raises(SettingsError, match="isn't one of topic a"):
             read_offsets(text, "a.b")
 

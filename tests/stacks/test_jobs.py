@@ -20,6 +20,7 @@ from spark_jobs.options.properties import parse as pairs_of
 from spark_jobs.options.properties import parse_overrides
 from spark_jobs.options.settings import FileSettings, decide
 from spark_jobs.options.table_list import TableList
+from spark_jobs.options.table_settings import check_hudis
 from stacks.job_steps import Jobs, Step
 from stacks.processing import jobs
 from stacks.processing.jobs import JobAssets
@@ -188,7 +189,8 @@ def test_the_job_of_all_tables_takes_what_the_step_says(steps: list[Step], files
     assert [table.rpartition(".")[2].removeprefix("pagilaquery_") for table in tables] == [*TABLES, *MADE_OF_THESE]
     for table in tables[: len(TABLES)]:
         own = read(files, listed[f"{keys.INGESTION_PREFIX}{table}{keys.CONFIG_FILE_SUFFIX}"])
-        found = jdbc_settings(options, own | given, pytest.fail)
+        check_hudis(own | given, pytest.fail)
+        found = jdbc_settings(options, own | given)
         assert found.server.hosts == ("db.example.com",)
         assert found.server.password.secret == SECRET
         assert found.server.ca_file == "s3://assets/root.pem"
@@ -200,7 +202,9 @@ def test_a_tables_job_takes_what_the_step_says_and_its_query_from_a_file(steps: 
     arguments = of_program(steps[-1])
     options = parse(arguments)
     own = read(files, str(options.props))
-    found = jdbc_settings(options, own | dict(parse_overrides(options.hoodie_conf)), pytest.fail)
+    given = own | dict(parse_overrides(options.hoodie_conf))
+    check_hudis(given, pytest.fail)
+    found = jdbc_settings(options, given)
     assert found.query is not None
     assert "JOIN public.country" in found.query
     assert not any("JOIN" in argument for argument in steps[-1].arguments)

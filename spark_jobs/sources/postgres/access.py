@@ -27,6 +27,7 @@ _CONNECT_S, _BEYOND_STATEMENT_S = 10, 30
 _ONE_CERTIFICATE = "org.postgresql.ssl.SingleCertValidatingFactory"
 _JAVAS_OWN = "org.postgresql.ssl.DefaultJavaSSLFactory"
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----\n.+?\n-----END CERTIFICATE-----", re.DOTALL)
+_SECRETS_ARN = re.compile(r"arn:[^:]+:secretsmanager:(?P<region>[^:]+):")
 _STRICT = "verify-full"
 _FILES = frozenset(("sslrootcert", "sslcert", "sslkey"))
 
@@ -69,8 +70,13 @@ def tls_properties(server: Server, read_text: ReadText) -> dict[str, str]:
 
 
 def _trusted(server: Server, read_text: ReadText) -> dict[str, str]:
-    if server.ca_file is not None:
-        return _root(read_text(server.ca_file), server.ca_file)
+    if (path := server.ca_file) is not None:
+        certificates = _CERTIFICATE.findall(read_text(path))
+        if not certificates:
+            raise SettingsError(f"{keys.JDBC_CA_FILE}={path}: no certificate (PEM) is in it")
+        if len(certificates) == 1:  # sent to the machines that read rows, which may lack the file
+            return {"sslfactory": _ONE_CERTIFICATE, "sslfactoryarg": certificates[0]}
+        return {"sslrootcert": path.removeprefix("file://")}
     if not rds_ca.is_rds(server.hosts[0]):
         return {"sslfactory": _JAVAS_OWN}
     try:
@@ -97,22 +103,13 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _root(text: str, path: str) -> dict[str, str]:
-    found = _CERTIFICATE.findall(text)
-    if not found:
-        raise SettingsError(f"{keys.JDBC_CA_FILE}={path}: no certificate (PEM) is in it")
-    if len(found) == 1:  # sent to the machines that read rows, which may lack the file
-        return {"sslfactory": _ONE_CERTIFICATE, "sslfactoryarg": found[0]}
-    return {"sslrootcert": path.removeprefix("file://")}
-
-
 def _credentials(server: Server, read_text: ReadText) -> tuple[str | None, str | None]:
     given = server.password
     if given.secret is not None:
         found = of_secret(given.secret)
         if isinstance(found, str):
             return server.user, found
-        if "password" not in found:
+        if not found.get("password"):
             raise SettingsError(f"{keys.JDBC_PASSWORD_SECRET}={given.secret}: the secret has no `password`")
         return server.user or found.get("username"), str(found["password"])
     if given.file is not None:
@@ -127,16 +124,22 @@ def _credentials(server: Server, read_text: ReadText) -> tuple[str | None, str |
 def of_secret(name: str) -> str | dict[str, Any]:
     """Return a secret of Secrets Manager: the object in its JSON, or else its text."""
     # An ARN contains its region.
-    region: dict[str, Any] = {"region_name": name.split(":")[3]} if name.startswith("arn:") else {}
+    arn = _SECRETS_ARN.match(name)
+    if arn is None and name.startswith("arn:"):
+        raise SettingsError(f"{name} isn't a secret's ARN: it begins arn:aws:secretsmanager:<region>:<account>:secret:")
+    region: dict[str, Any] = {"region_name": arn["region"]} if arn else {}
     try:
         client = aws.client("secretsmanager", **region)
     except ModuleNotFoundError as error:
         raise SettingsError(f"the secret {name} can't be read: boto3 is missing") from error
-    text = str(client.get_secret_value(SecretId=name)["SecretString"])
-    found = None
+    found = client.get_secret_value(SecretId=name)
+    if "SecretString" not in found:
+        raise SettingsError(f"the secret {name} is binary: store a text, or JSON")
+    text = str(found["SecretString"])
     with contextlib.suppress(ValueError):
-        found = json.loads(text)
-    return found if isinstance(found, dict) else text
+        if isinstance(made := json.loads(text), dict):
+            return made
+    return text
 
 
 # Waiting for a lock queued behind DDL would block other sessions; the next look retries. A look is idle while others

@@ -75,25 +75,14 @@ _ODD_ARRAY = "array_ndims({c}) > 1 OR cardinality({c}) > 0 AND cardinality({c}) 
 _PLAIN_KEYS = ("int2", "int4", "int8", "bool", "text", "varchar", "bpchar", "uuid")
 
 
-@dataclass(frozen=True, kw_only=True)
-class TypedRows:
-    """How rows travel without being written as JSON and parsed again: SQL of v0, v1 and so on, and the row of those.
-
-    `odd`: the condition of rare values that need a closer look; such a row has to be a line.
-    """
-
-    select: str
-    row: Expression
-    odd: str
-
-
 def typed_rows(
     columns: Sequence[Column], sent: Sequence[SourceColumn], key: Sequence[str], metadata: Mapping[str, str | int]
-) -> TypedRows | None:
+) -> tuple[str, Expression, str] | None:
     """Return how rows of `sent` columns become rows of the lake's `columns`; None where all have to be lines.
 
-    The values are the same either way. `key`: the source's names of its key; `metadata`: the fields that each event
-    also has.
+    They are SQL of v0, v1 and so on, the row of those, and the condition of rare values that need a closer look: such a
+    row has to be a line. The values are the same either way. `key`: the source's names of its key; `metadata`: the
+    fields that each event also has.
     """
     lake = {column.source: column for column in columns}
     found = _transferred(sent, lake)
@@ -110,7 +99,7 @@ def typed_rows(
         ]
     values |= {name: F.lit(value) for name, value in metadata.items()}
     row = F.struct(*(values.get(c.source, F.lit(None)).cast(c.stored).alias(c.name) for c in columns))
-    return TypedRows(select=", ".join(select), row=row, odd=f"coalesce({' OR '.join(odd)}, false)" if odd else "false")
+    return ", ".join(select), row, f"coalesce({' OR '.join(odd)}, false)" if odd else "false"
 
 
 def typed_keys(columns: Mapping[str, Column], key: Sequence[SourceColumn]) -> tuple[str, list[Expression]] | None:
@@ -227,15 +216,16 @@ class RelationBatch(Batch):
         typed = typed_rows(columns, relation.columns, key, self.metadata)
         if typed is None:
             return None
-        plain, odd = (f"{self.condition} AND {isnt}{typed.odd}" for isnt in ("NOT ", ""))
-        found = self._read(self._queries(lambda one: one.select(typed.select, plain)))
+        select, row, is_odd = typed
+        plain, odd = (f"{self.condition} AND {isnt}{is_odd}" for isnt in ("NOT ", ""))
+        found = self._read(self._queries(lambda one: one.select(select, plain)))
         events = found.select(
             *self._place(),
             F.lit(False).alias("blank"),
             F.lit(None).cast("string").alias("reason"),
             wire.no_names().alias("placeholders"),
             F.lit(False).alias("deleted"),
-            typed.row.alias("row"),
+            row.alias("row"),
             F.lit(None).cast("long").alias("transaction"),
             wire.no_names().alias("unknown"),
             F.lit(None).cast("string").alias("line"),

@@ -130,9 +130,8 @@ class Control:
 
 def read_control(look: Look, settings: JdbcSettings, identity: str) -> Control:
     """Query what a look sees, in its first statement. Raises JobError for a missing table."""
-    names = {"schema": literal(settings.schema), "table": literal(settings.table)}
     if settings.query is None:
-        tree, facts = _TREE.format(**names), _FACTS
+        tree, facts = _TREE.format(**names_of(settings)), _FACTS
     else:
         # A query's columns are known when it is read; another text is another query.
         tree, facts = "", _FACTS_OF_QUERY.format(query=literal(settings.query))
@@ -214,5 +213,9 @@ def is_indexed(look: Look, settings: JdbcSettings, column: str) -> bool:
 
 
 def _has_index(look: Look, settings: JdbcSettings, condition: str) -> bool:
-    names = {"schema": literal(settings.schema), "table": literal(settings.table)}
-    return look.text(_HAS_INDEX.format(condition=condition, **names)) != "false"
+    return look.text(_HAS_INDEX.format(condition=condition, **names_of(settings))) != "false"
+
+
+def names_of(settings: JdbcSettings) -> dict[str, str]:
+    """Return a table's names as SQL's texts."""
+    return {"schema": literal(settings.schema), "table": literal(settings.table)}

@@ -1,7 +1,7 @@
 """SQL with which PostgreSQL writes a row as the JSON line of Debezium's flattened event.
 
 It queries the catalog for the columns' types (`catalogue_sql`, `read_columns`) and writes an expression of type text
-from them (`row_sql`), valid in a session with `SESSION_SETTINGS`: values are spelled accordingly. `wire_sql` has
+from them (`row_sql`), valid in a session with `SESSION_SETTINGS`: values are spelled accordingly. `_value` has
 each type's encoding (docs/reference/types.md, "In events"), contract/column_types/ the types. Where Debezium is wrong
 and the lake's type can hold the right value, this is right: a date BC keeps its era; a timetz with seconds in its
 offset and an interval of any length are accepted. A timetz is in UTC, like the lake's column.
@@ -30,15 +30,8 @@ from contract.events import (
     ZONED_TIME,
 )
 
-NULL = "null"
 # The decoder rejects this as an array that hasn't one dimension, and sets the event aside.
 _SPOILED = '["[[Several@0"]'
-
-
-def wire_sql(type_: Carried, column: str) -> str:
-    """Write the JSON of a column (its SQL), never NULL; valid in a session with canonical.SOURCE_SETTINGS."""
-    # `IS NOT NULL` would check each field of a composite.
-    return f"CASE WHEN {column} IS DISTINCT FROM NULL THEN {_value(type_.avro, type_.spelling, column)} ELSE 'null' END"
 
 
 def _value(avro: AvroType, spelling: Spelling, value: str) -> str:
@@ -245,11 +238,13 @@ def not_sent(columns: Sequence[SourceColumn], *, leave_out: Collection[str] = ()
 
 def row_sql(columns: Sequence[SourceColumn], metadata: Mapping[str, str | int] | None = None) -> str:
     """Write the expression of the line of `t`: an object of the columns that can be carried, then of `metadata`."""
-    fields = [
-        f"{literal(f'{_json(column.name)}:')} || {wire_sql(kind, f't.{quoted(column.name)}')}"
-        for column in columns
-        if isinstance(kind := column.carried, Carried)
-    ]
+    fields = list[str]()
+    for column in columns:
+        if isinstance(kind := column.carried, Carried):
+            name, value = literal(f"{_json(column.name)}:"), f"t.{quoted(column.name)}"
+            text = _value(kind.avro, kind.spelling, value)
+            # `IS NOT NULL` would check each field of a composite.
+            fields.append(f"{name} || CASE WHEN {value} IS DISTINCT FROM NULL THEN {text} ELSE 'null' END")
     fields += [literal(f"{_json(name)}:{_json(value)}") for name, value in (metadata or {}).items()]
     # An array, since functions accept 100 arguments at most.
     return f"concat('{{', array_to_string(ARRAY[{', '.join(fields)}]::text[], ','), '}}')"

@@ -4,7 +4,7 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
@@ -19,7 +19,7 @@ from spark_jobs.runtime.hadoop import read_text
 from spark_jobs.sources.batches import SMALL_BYTES
 from spark_jobs.sources.postgres.access import Database, Look
 from spark_jobs.sources.postgres.batch import RelationBatch
-from spark_jobs.sources.postgres.control import IDENTITIES, described, read_control
+from spark_jobs.sources.postgres.control import IDENTITIES, described, names_of, read_control
 from spark_jobs.sources.postgres.event_sql import literal
 from spark_jobs.sources.postgres.hashing import Hashing, hashing
 from spark_jobs.sources.postgres.relation import ALL, Relation
@@ -150,43 +150,23 @@ class LoadBatch(RelationBatch):
         return [*super()._place()[:-1], nowhere.alias("tie")]
 
 
+@dataclass(eq=False)
 class FirstLoad:
-    """Reads one table's rows; each look has its own snapshot."""
+    """Reads one table's rows; each look has its own snapshot.
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        settings: FirstLoadSettings,
-        database: Database,
-        key: Sequence[str],
-        *,
-        log: Log,
-        say: Callable[[str], None],
-    ) -> None:
-        """`key` are the key's columns by the source's names; `say` is told what the load waits for."""
-        self._spark = spark
-        self._settings = settings
-        self._database = database
-        self._key = tuple(key)
-        self._log = log
-        self._say = say
-        self._open: Look | None = None
-        self._names = {"schema": literal(settings.jdbc.schema), "table": literal(settings.jdbc.table)}
-        self._reader: tuple[int, int] | None = None
+    `key` are the key's columns by the source's names; `say` is told what the load waits for.
+    """
 
-    def _is_past_snapshot(self) -> bool:
-        """Whether a connector that starts again would go on from where it streams now.
-
-        Until it has stored such a position it would begin its own snapshot once more, and go on behind that.
-        """
-        if not self._settings.after_snapshot:
-            return True
-        found = self._asked(_READER.format(slot=literal(self._settings.slot)))
-        pid, confirmed, now = json.loads(found or "[null, 0, 0]")
-        if self._reader is None or self._reader[0] != pid:
-            self._reader = (pid, now) if pid else None
-            return False
-        return bool(confirmed > self._reader[1])
+    spark: SparkSession
+    settings: FirstLoadSettings
+    database: Database
+    key: Sequence[str]
+    _: KW_ONLY
+    log: Log
+    say: Callable[[str], None]
+    _open: Look | None = None
+    # The process that reads the slot, and where the log was when it was first seen.
+    _reader: tuple[int, int] | None = None
 
     def next_batch(self, start: str) -> LoadBatch | None:
         """Return all rows; None before the connector's slot keeps what comes after them.
@@ -194,11 +174,11 @@ class FirstLoad:
         `start`: the progress behind events that have landed already.
         """
         self.reset()
-        settings, jdbc = self._settings, self._settings.jdbc
+        settings, jdbc = self.settings, self.settings.jdbc
         if (awaited := self._awaited()) is not None:
-            self._say(f"waits until {awaited}")
+            self.say(f"waits until {awaited}")
             return None
-        hashes = hashing(settings, lambda path: read_text(path, self._spark))
+        hashes = hashing(settings, lambda path: read_text(path, self.spark))
         table = f"{quoted(jdbc.schema)}.{quoted(jdbc.table)}"
         files = _FILES.format(name=literal(table))
         # In this order: a partition that comes or goes in between is then a difference in the files.
@@ -208,10 +188,10 @@ class FirstLoad:
         size, rows = sum(one.size for one in holders), sum(one.rows for one in holders)
         if size > SMALL_BYTES and not rows:
             rows = self._sampled(max(holders, key=lambda one: one.size), size)
-        self._say("waits for a snapshot: the transactions that run now have to end")
-        self._open, snapshot = look, _ = snapshot_look(self._database)
+        self.say("waits for a snapshot: the transactions that run now have to end")
+        self._open, snapshot = look, _ = snapshot_look(self.database)
         control = read_control(look, jdbc, IDENTITIES[-1])
-        relation = described(look, control, jdbc, self._key, self._log)
+        relation = described(look, control, jdbc, self.key, self.log)
         # No event has generated ones.
         relation = replace(relation, columns=tuple(one for one in relation.columns if not one.generated))
         read = [table]
@@ -222,10 +202,10 @@ class FirstLoad:
         else:
             parts = [part for one in holders for part in one.parts()]
             read += [one.sql for one in holders]
-        self._say("waits for its turn to be read")
+        self.say("waits for its turn to be read")
         return LoadBatch(
-            spark=self._spark,
-            database=self._database,
+            spark=self.spark,
+            database=self.database,
             look=look,
             relation=hashes.hashed(relation),
             condition=ALL,
@@ -240,13 +220,23 @@ class FirstLoad:
         )
 
     def _awaited(self) -> str | None:
-        slot, publication = self._settings.slot, self._settings.publication
-        streams = _STREAMS.format(slot=literal(slot), publication=literal(publication), **self._names)
-        if self._asked(streams) != "true":
-            return f"slot {slot} streams publication {publication} with {self._settings.jdbc.name}"
-        if not self._is_past_snapshot():
-            return f"the connector of slot {slot} has read its tables, and stored where it is"
-        return None
+        """Return what the load waits for, so that a connector that starts again would go on from where it streams now.
+
+        Until one that reads other tables has stored such a position, it would begin its own snapshot once more, and go
+        on behind that.
+        """
+        slot, publication = self.settings.slot, self.settings.publication
+        names = {"slot": literal(slot), "publication": literal(publication), **names_of(self.settings.jdbc)}
+        if self._asked(_STREAMS.format(**names)) != "true":
+            return f"slot {slot} streams publication {publication} with {self.settings.jdbc.name}"
+        if not self.settings.after_snapshot:
+            return None
+        pid, confirmed, now = json.loads(self._asked(_READER.format(slot=literal(slot))) or "[null, 0, 0]")
+        if self._reader is None or self._reader[0] != pid:
+            self._reader = (pid, now) if pid else None
+        elif confirmed > self._reader[1]:
+            return None
+        return f"the connector of slot {slot} has read its tables, and stored where it is"
 
     def reset(self) -> None:
         if self._open is not None:
@@ -260,10 +250,12 @@ class FirstLoad:
         return round(float(density or 0) * size / 8192)
 
     def _holders(self) -> list[_Holder]:
-        return [_Holder(*one) for one in json.loads(self._asked(_HOLDERS.format(**self._names)) or "[]")]
+        return [
+            _Holder(*one) for one in json.loads(self._asked(_HOLDERS.format(**names_of(self.settings.jdbc))) or "[]")
+        ]
 
     def _asked(self, query: str) -> str | None:
-        with contextlib.closing(self._database.look()) as look:
+        with contextlib.closing(self.database.look()) as look:
             return look.text(query)
 
 

@@ -279,12 +279,9 @@ class Jdbc:
             return
         # A table that outgrew its count is checked again.
         self._swept = found if missing >= 0 else None
-        if missing != self._missing:
-            self._explain(missing, whole=whole)
-        self._missing = missing
-
-    def _explain(self, missing: int, *, whole: bool) -> None:
-        name = self.settings.name
+        if missing == self._missing:
+            return
+        self._missing, name = missing, self.settings.name
         if missing < 0:
             self.log(f"{name}: {-missing} rows came while others were read: a foreign table or a function is in it")
         # Right after all rows were read, missing rows can only be ones that don't fit.

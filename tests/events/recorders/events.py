@@ -5,7 +5,6 @@ them, byte by byte, and `<case>.keys.jsonl` the keys.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import typer
@@ -28,15 +27,6 @@ PLATFORM = ROOT / "build" / "capture"
 SNAPSHOT_ORDERS = (10248, 10249, 11077)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    """One transaction on the source and the operations of the events that it causes (`c`, `u`, `d`)."""
-
-    name: str
-    statements: tuple[str, ...]
-    operations: str
-
-
 def delete_order(order_id: int) -> tuple[str, ...]:
     """Write the statements that delete an order."""
     return (
@@ -45,39 +35,34 @@ def delete_order(order_id: int) -> tuple[str, ...]:
     )
 
 
-CASES = (
-    Case(name="insert", statements=WALK_THROUGH, operations="c"),
-    Case(
-        name="update",
-        statements=(f"UPDATE {SCHEMA}.orders SET shipped_date = '1998-06-15' WHERE order_id = 11077",),
-        operations="u",
-    ),
-    Case(name="delete", statements=delete_order(11075), operations="d"),
+# Each one a transaction on the source, with the operations of the events that it causes (`c`, `u`, `d`).
+CASES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "insert": ("c", WALK_THROUGH),
+    "update": ("u", (f"UPDATE {SCHEMA}.orders SET shipped_date = '1998-06-15' WHERE order_id = 11077",)),
+    "delete": ("d", delete_order(11075)),
     # The triggers deferred to the commit fire after each statement, to show a row's growth.
-    Case(name="insert_by_statement", statements=("SET CONSTRAINTS ALL IMMEDIATE", *WALK_THROUGH), operations="cuuu"),
+    "insert_by_statement": ("cuuu", ("SET CONSTRAINTS ALL IMMEDIATE", *WALK_THROUGH)),
     # From here on no old row is logged (default replica identity). 11077 has the most lines; stored uncompressed, its
     # products are out of line.
-    Case(
-        name="unavailable_value",
-        statements=(
+    "unavailable_value": (
+        "uu",
+        (
             f"ALTER TABLE {SCHEMA}.{OUTBOX_TABLE} REPLICA IDENTITY FULL, ALTER COLUMN products SET STORAGE EXTERNAL",
             f"UPDATE {SCHEMA}.{OUTBOX_TABLE} SET products = products || '[]' WHERE order_id = 11077",
             f"ALTER TABLE {SCHEMA}.{OUTBOX_TABLE} REPLICA IDENTITY DEFAULT",
             f"UPDATE {SCHEMA}.{OUTBOX_TABLE} SET required_date = '1998-06-04' WHERE order_id = 11077",
         ),
-        operations="uu",
     ),
-    Case(name="delete_key_only", statements=delete_order(10250), operations="d"),
-    Case(
-        name="new_column",
-        statements=(
+    "delete_key_only": ("d", delete_order(10250)),
+    "new_column": (
+        "u",
+        (
             f"ALTER TABLE {SCHEMA}.{OUTBOX_TABLE} REPLICA IDENTITY FULL",
             f"ALTER TABLE {SCHEMA}.{OUTBOX_TABLE} ADD COLUMN sales_channel TEXT",
             f"UPDATE {SCHEMA}.{OUTBOX_TABLE} SET sales_channel = 'web' WHERE order_id = 10248",
         ),
-        operations="u",
     ),
-)
+}
 
 
 def main() -> None:
@@ -87,8 +72,8 @@ def main() -> None:
         try:
             platform.up()
             capture_snapshot(platform.topic)
-            for case in CASES:
-                capture(case, platform)
+            for name in CASES:
+                capture(name, platform)
         finally:
             platform.remove()
 
@@ -99,17 +84,18 @@ def capture_snapshot(topic: Topic) -> None:
     write("snapshot", [event for event in topic.raw_events(0) if event.key in wanted])
 
 
-def capture(case: Case, platform: Platform) -> None:
+def capture(name: str, platform: Platform) -> None:
     """Commit a case, wait for its events and write them. Raises PlatformError if others arrive."""
+    expected, statements = CASES[name]
     _, before = platform.topic.bounds()
     # Sent at once, they are one transaction.
-    execute(platform.source, "; ".join(case.statements))
-    wait_until(lambda: platform.topic.bounds()[1] >= before + len(case.operations), f"the events of {case.name}")
+    execute(platform.source, "; ".join(statements))
+    wait_until(lambda: platform.topic.bounds()[1] >= before + len(expected), f"the events of {name}")
     events = platform.topic.events(before)
     operations = "".join(str((event.value or {}).get(OPERATION)) for event in events)
-    if operations != case.operations:
-        raise PlatformError(f"{case.name}: the events' operations are {operations}, not {case.operations}")
-    write(case.name, platform.topic.raw_events(before))
+    if operations != expected:
+        raise PlatformError(f"{name}: the events' operations are {operations}, not {expected}")
+    write(name, platform.topic.raw_events(before))
 
 
 def write(name: str, events: Sequence[RawEvent]) -> None:

@@ -31,6 +31,7 @@ from settings.load import PIPELINES, load_pipeline
 from settings.pipeline import Pipeline
 from spark_jobs.options import command_line, keys, properties
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, jdbc_settings
+from spark_jobs.options.table_settings import check_hudis
 from tests.events.recorders.types import TARGET
 from tests.local.platform.built import moving, services
 
@@ -193,7 +194,9 @@ def test_the_job_understands_what_it_is_told(queried_services: Services, tmp_pat
         given = command_line.parse(
             [*base, "--target-base-path", "s3a://lake/x", "--target-table", f"datalake.{file.stem}"]
         )
-        found[file.stem] = jdbc_settings(given, properties.combine(pairs, []), warned.append)
+        combined = properties.combine(pairs, [])
+        check_hudis(combined, warned.append)
+        found[file.stem] = jdbc_settings(given, combined)
     assert warned == []
     assert {source.name for source in found.values()} >= {"public.address", "public.city", "public.country"}
     assert found["pagilaquery_address_place"].detection is Detection.HASH

@@ -19,6 +19,7 @@ from spark_jobs.sources.postgres.access import Databases
 from tests.conftest import execute
 from tests.spark_jobs.events import Event, avro
 from tests.spark_jobs.lake import Lake
+from tests.spark_jobs.sources.postgres.conftest import url_of
 
 pytestmark = pytest.mark.integration
 DECIMAL = {"type": "string", "logicalType": "decimal", "precision": 10, "scale": 2}
@@ -128,7 +129,7 @@ MADE = {"at": "timestamp", "born": "date", "unit_cost": "decimal(10,2)", "nr": "
 def asking(database: ConnectionParameters) -> dict[str, str]:
     return {
         keys.NEW_COLUMN_TYPES: keys.TYPES_OF_SOURCE,
-        keys.JDBC_URL: f"jdbc:postgresql://{database['host']}:{database['port']}/{database['dbname']}",
+        keys.JDBC_URL: url_of(database),
         keys.JDBC_USER: str(database["user"]),
         keys.JDBC_PASSWORD_VARIABLE: "CDC_TEST_PASSWORD",
         keys.JDBC_TABLE: "public.stock",

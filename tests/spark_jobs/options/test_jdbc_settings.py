@@ -44,9 +44,9 @@ def test_what_has_no_use_is_told() -> None:
     log: list[str] = ["first"]
     decided({keys.JDBC_INCREMENTAL: "true", keys.JDBC_FALLBACK: "true", keys.KAFKA_TOPIC: "t"}, log=log)
     assert log[1:] == [
-        f"{keys.KAFKA_TOPIC} is not used: it has no meaning for JDBC",
         f"{keys.JDBC_INCREMENTAL} is not used: changes are always found, and only they are written",
         f"{keys.JDBC_FALLBACK} is not used: all is read again only where changes can't be detected",
+        f"{keys.KAFKA_TOPIC} is not used: it has no meaning for JDBC",
     ]
 
 
@@ -54,7 +54,7 @@ def test_what_has_no_use_is_told() -> None:
     ("given", "reason"),
     [
         ({keys.JDBC_URL: "jdbc:mysql://h/d"}, "url: write it as jdbc:postgresql://host:port/database"),
-        ({keys.JDBC_URL: "jdbc:postgresql://h"}, "url: write it as"),
+        *(({keys.JDBC_URL: f"jdbc:postgresql://{rest}"}, "url: write it as") for rest in ("h", "[::1/d", "h℀/d")),
         ({keys.JDBC_URL: "jdbc:postgresql://h/d?password=hush"}, "url: a URL is shown in logs"),
         ({keys.JDBC_URL: "jdbc:postgresql://u:hush@h/d"}, "url: a URL is shown in logs"),
         ({keys.JDBC_URL: ""}, "url is missing: JdbcSource needs it"),
@@ -83,14 +83,16 @@ def test_a_mistake_is_one_line_without_the_secret(given: dict[str, str], reason:
 
 
 @pytest.mark.parametrize(
-    "name", [keys.JDBC_PASSWORD, "hoodie.deltastreamer.jdbc.password", f"{keys.JDBC_EXTRA}sslpassword"]
+    ("arguments", "reason"),
+    [
+        *(
+            (("--hoodie-conf", f"{name}=hush"), r"has no place on a command line; say .*password\.file")
+            for name in (keys.JDBC_PASSWORD, "hoodie.deltastreamer.jdbc.password", f"{keys.JDBC_EXTRA}sslpassword")
+        ),
+        (("--source-ordering-field", LSN), f"--source-ordering-field {LSN}: JdbcSource orders rows by {READ_MS}"),
+    ],
 )
-def test_a_secret_on_the_command_line_is_refused_with_what_to_do(name: str) -> None:
-    with pytest.raises(SettingsError, match=r"has no place on a command line; say .*password\.file") as raised:
-        decided({}, "--hoodie-conf", f"{name}=hush")
+def test_a_secret_on_the_command_line_and_another_order_are_refused(arguments: tuple[str, str], reason: str) -> None:
+    with pytest.raises(SettingsError, match=reason) as raised:
+        decided({}, *arguments)
     assert "hush" not in str(raised.value)
-
-
-def test_another_order_than_that_of_reading_is_refused() -> None:
-    with pytest.raises(SettingsError, match=f"--source-ordering-field {LSN}: JdbcSource orders rows by {READ_MS}"):
-        decided({}, "--source-ordering-field", LSN)

@@ -65,8 +65,8 @@ def test_names_have_their_aliases_and_both_forms() -> None:
         (["--source-ordering-field", "a,b"], "--source-ordering-field=a,b: name exactly one field"),
         (["--target-table", ""], "--target-table: '' isn't database.table or table"),
         (["--target-table", "a.b.c"], "--target-table: 'a.b.c' isn't database.table or table"),
-        (["--target-base-path", "/"], "--target-base-path=/: say a value, or leave the option out"),
-        (["--props", ""], "--props=: say a value, or leave the option out"),
+        (["--target-base-path", "/"], "--target-base-path=/: say a value, or leave it out"),
+        (["--props", ""], "--props=: say a value, or leave it out"),
         # Migrants ask for these: the reason has the way out.
         (
             ["--source-class", "x.AvroKafkaSource"],
@@ -108,7 +108,7 @@ def test_needed_options_are_asked_for() -> None:
         ("# a=1\n  ! b=2\n\n#\n\r\nc=3", [("c", "3")]),
         ("a=one, \\\n    two\\\n  three", [("a", "one, twothree")]),
         ("a=x\\\\\nb=2", [("a", "x\\"), ("b", "2")]),
-        (r"a\ b\=c=d\te\u00e9", [("a b=c", "d\teé")]),
+        (r"a\ b\=c=d\te\u00e9\uD83D\uDE00\ud83d", [("a b=c", "d\teé😀\ufffd")]),
         ("url=jdbc:hive2://10.100.22.160:10000", [("url", "jdbc:hive2://10.100.22.160:10000")]),
         ("a=b=c#d", [("a", "b=c#d")]),
         ("a=1\na=2", [("a", "1"), ("a", "2")]),

@@ -127,6 +127,7 @@ def test_a_list_that_makes_no_sense_is_refused_in_one_line(properties_text: str,
                 "hoodie.streamer.ingestion.shop.orders.configFile",
             )
         ),
+        (f"{keys.TARGET_BASE_PATH}=", f"{keys.TARGET_BASE_PATH}=: say a value, or leave it out"),
         ("hoodie.datasource.write.table.type=COW", "hoodie.datasource.write.table.type=COW: say"),
         ("hoodie.streamer.transformer.class=x.ChainedTransformer", "hoodie.streamer.transformer.class=x.Chained"),
     ],

@@ -32,9 +32,6 @@ class Bucket:
         found = [{"Key": key, "Size": 1, "LastModified": CHANGED, "ETag": "e"} for key in keys[: self.page]]
         return {"Contents": found, "IsTruncated": len(keys) > self.page} if found else {}
 
-    def get_paginator(self, _: str) -> Any:
-        raise AssertionError("a listing of its own")
-
 
 def key(topic: str, last: int, partition: int = 0) -> str:
     return f"cdc/{topic}/{partition}/{last:012d}_1_2.json"
@@ -149,11 +146,3 @@ def test_a_walk_lists_no_more_than_a_role_that_may_list_its_pipelines_folder(
     marks = {name.removeprefix(within).rpartition("/")[0]: name.removeprefix(within) for name in consumed}
     assert [file.path for file in lister.after(marks)] == [f"s3://landing/{key('a', 19)}"]
     assert bucket.prefixes == {listed}
-
-
-def test_a_bucket_that_is_not_there_has_nothing() -> None:
-    class Missing(Bucket):
-        def list_objects_v2(self, **_: Any) -> dict[str, Any]:
-            raise self.exceptions.NoSuchBucket
-
-    assert SharedListing(many=True).lister("s3://landing/cdc/a", Missing()).after({}) == []

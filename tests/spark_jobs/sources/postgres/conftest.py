@@ -40,10 +40,13 @@ AS_READER = {keys.JDBC_USER: "reader", keys.JDBC_PASSWORD: "reader"}
 Rows = dict[Any, dict[str, Any]]
 
 
+def url_of(parameters: ConnectionParameters) -> str:
+    return f"jdbc:postgresql://{parameters['host']}:{parameters['port']}/{parameters['dbname']}"
+
+
 def server_of(parameters: ConnectionParameters) -> Server:
-    p = parameters
-    url = f"jdbc:postgresql://{p['host']}:{p['port']}/{p['dbname']}"
-    return replace(decided().server, url=url, user=p["user"], password=Password(given=p["password"]))
+    password = Password(given=parameters["password"])
+    return replace(decided().server, url=url_of(parameters), user=parameters["user"], password=password)
 
 
 @dataclass
@@ -72,14 +75,13 @@ class Queried(IngestedTable):
     def properties(self) -> dict[str, str]:
         schema_file = self.folder / "table.avsc"
         schema_file.write_text(avro({**self.fields, **self.ADDED}))
-        p = self.parameters
         given = {
             **SHARED,
             keys.RECORD_KEY: self.key,
             keys.SCHEMA_FILE: str(schema_file),
-            keys.JDBC_URL: f"jdbc:postgresql://{p['host']}:{p['port']}/{p['dbname']}",
-            keys.JDBC_USER: p["user"],
-            keys.JDBC_PASSWORD: p["password"],
+            keys.JDBC_URL: url_of(self.parameters),
+            keys.JDBC_USER: self.parameters["user"],
+            keys.JDBC_PASSWORD: self.parameters["password"],
             keys.JDBC_TABLE: self.table_name,
             keys.JDBC_SWEEP: "0",
             **self.extra,

@@ -338,7 +338,7 @@ def test_rows_that_the_connector_had_read_before_are_passed_over(loaded: Loaded)
 def told_by(job: Ingest, said: list[str]) -> None:
     """Have a job tell a test how far its load is."""
     assert job._first_load is not None
-    job._first_load._say = said.append
+    job._first_load.say = said.append
     job._row_progress = replace(job._row_progress, say=said.append)
 
 

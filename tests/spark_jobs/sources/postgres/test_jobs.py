@@ -14,12 +14,15 @@ from spark_jobs.options import keys, submit
 from tests.conftest import ask, execute
 from tests.spark_jobs.events import CONF, avro
 from tests.spark_jobs.programs import Job, JobRun
+from tests.spark_jobs.sources.postgres.conftest import url_of
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 
 FIELDS = {"id": "int", "value": "string"}
 SECRET = "hush-hush-hush"
+ROLE = f"""DO $$ BEGIN CREATE ROLE hushed LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
+    ALTER ROLE hushed PASSWORD '{SECRET}'; GRANT pg_read_all_data TO hushed"""
 
 
 @dataclass
@@ -39,7 +42,6 @@ class QueriedTables:
         schema_file.write_text(avro({**FIELDS, **QUERIED_TYPES}))
         password = self.run.folder / "password"
         password.write_text(SECRET + "\n")
-        p = self.parameters
         return self.run.table(
             name,
             landing=None,
@@ -49,7 +51,7 @@ class QueriedTables:
             configuration={
                 keys.RECORD_KEY: "id",
                 keys.KEY_GENERATOR: "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
-                keys.JDBC_URL: f"jdbc:postgresql://{p['host']}:{p['port']}/{p['dbname']}",
+                keys.JDBC_URL: url_of(self.parameters),
                 keys.JDBC_USER: "hushed",
                 keys.JDBC_PASSWORD_FILE: str(password),
                 keys.JDBC_TABLE: name,
@@ -74,17 +76,8 @@ class QueriedTables:
 
 @pytest.fixture
 def tables(job_run: JobRun, database: ConnectionParameters) -> QueriedTables:
-    for statement in role(SECRET):
-        execute(database, statement)
+    execute(database, ROLE)
     return QueriedTables(job_run, database)
-
-
-def role(password: str) -> list[str]:
-    return [
-        "DO $$ BEGIN CREATE ROLE hushed LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
-        f"ALTER ROLE hushed PASSWORD '{password}'",
-        "GRANT pg_read_all_data TO hushed",
-    ]
 
 
 def test_a_job_brings_what_changes_and_writes_the_password_nowhere(tables: QueriedTables) -> None:
@@ -157,8 +150,7 @@ def test_a_database_that_is_gone_is_waited_for(tables: QueriedTables, tmp_path: 
     folder.mkdir()
     with temporary_postgres(folder) as server:
         tables.parameters = server.connection_parameters()
-        for statement in role(SECRET):
-            execute(tables.parameters, statement)
+        execute(tables.parameters, ROLE)
         tables.create("address")
         job = tables.start("address")
         job.wait_for(lambda: tables.run.instants("commit", "address"), "commit")

@@ -142,9 +142,19 @@ def test_a_secret_is_json_or_a_password(
         assert (found["user"], found["password"]) == expected
 
 
-def test_a_secret_without_a_password_is_refused(put: Callable[[str], list[str]]) -> None:
-    [name, _] = put('{"username": "u"}')
-    with pytest.raises(SettingsError, match="the secret has no `password`"):
+@pytest.mark.usefixtures("put")
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("none", {"SecretString": '{"username": "u"}'}, "the secret has no `password`"),
+        ("null", {"SecretString": '{"password": null}'}, "the secret has no `password`"),
+        ("bytes", {"SecretBinary": b"p"}, "the secret bytes is binary: store a text, or JSON"),
+        ("arn:aws:rds", {"SecretString": "p"}, "arn:aws:rds isn't a secret's ARN"),
+    ],
+)
+def test_a_secret_without_a_password_is_refused(name: str, content: dict[str, Any], said: str) -> None:
+    boto3.client("secretsmanager").create_secret(Name=name.replace(":", "_"), **content)
+    with pytest.raises(SettingsError, match=said):
         connection_properties(server("localhost", password=Password(secret=name)), no_file)
 
 
