@@ -26,7 +26,6 @@ from bench.cases import CASES, Case
 from bench.job import CountedS3, Request, children_cpu_s, counted_s3, lay, spark_session, started
 from local.errors import PlatformError
 from local.services.spark import JOB, spark_submit
-from spark_jobs.runtime.archive import ROOT
 
 OBJECT_EVENTS = 10_000
 # Before the small commits that are measured: events of the table, and commits, since a JVM is slow at first.
@@ -275,8 +274,9 @@ class Place:
             return hoodie_streamer.command([*theirs, *mode], self.home, work, own=own, s3_endpoint=endpoint)
         program, told = JOB, [*given, *mode]
         if way == Way.PLAIN:
-            program = ROOT / "bench" / "plain_upsert.py"
-            told = [json.dumps(cases.plain(case, cases.table_of(given), landing))]
+            program, file = cases.PLAIN, work / "plain.json"
+            file.write_text(json.dumps(cases.plain(case, cases.table_of(given), landing)))
+            told = [str(file)]
         return spark_submit(told, work_folder=work, log_file=work / "spark.log", program=program, s3_endpoint=endpoint)
 
 

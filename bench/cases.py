@@ -11,12 +11,13 @@ from bench.order_events import Columns
 from contract import lake, source
 from contract.events import DELETE, OPERATION
 from spark_jobs.decoding import schema
-from spark_jobs.decoding.schema import IS_DELETED, Column, Encoding
+from spark_jobs.decoding.schema import IS_DELETED, Encoding
 from spark_jobs.options import command_line, keys, properties, settings, submit
 from spark_jobs.options.table_settings import TableSettings
 from spark_jobs.runtime.archive import ROOT
 
 SCHEMA = (ROOT / "pipelines" / "orders" / "cdc_events.avsc").read_text(encoding="utf-8")
+PLAIN = ROOT / "bench" / "plain.py"
 _PARTITIONED = {keys.PARTITION_PATH: "customer_id", "hoodie.datasource.hive_sync.partition_fields": "customer_id"}
 
 
@@ -77,6 +78,11 @@ def arguments(case: Case, landing: str, table: str, schema_file: Path) -> list[s
         # As HoodieStreamer: no pause after a commit.
         sync_interval_seconds=0,
     )
+    return run_once(job)
+
+
+def run_once(job: submit.TableJob) -> list[str]:
+    """Return the arguments of a job that ends when it has read what is there, and syncs no catalogue."""
     return [one for one in submit.job_arguments(job) if one not in ("--enable-sync", "--continuous")]
 
 
@@ -93,31 +99,35 @@ def table_of(given: Sequence[str]) -> TableSettings:
 
 
 def plain(case: Case, table: TableSettings, landing: str) -> dict[str, Any]:
-    """Return what bench/plain_upsert.py is told."""
+    """Return what bench/plain.py is told of landed events."""
     columns = schema.parse(case.schema, "its schema")
+    upserting = {
+        "hoodie.datasource.write.table.type": case.table_type,
+        "hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
+        "hoodie.combine.before.upsert": "false",
+    }
     return {
         "schema": ", ".join(f"`{column.source}` {column.wire.simpleString()}" for column in columns),
         "columns": columns_of(case),
         "ordering": table.ordering_field,
         "landing": f"{landing}/*",
-        "options": dict(table.write_options)
-        | {
-            "hoodie.table.name": table.name,
-            "hoodie.datasource.write.table.type": case.table_type,
-            "hoodie.datasource.write.operation": "upsert",
-            "hoodie.datasource.write.precombine.field": table.ordering_field,
-            "hoodie.datasource.write.payload.class": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
-            "hoodie.combine.before.upsert": "false",
-        },
-        "table": table.base_path,
+        **plain_writing(table, "upsert", upserting),
     }
+
+
+def plain_writing(table: TableSettings, operation: str, more: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return what bench/plain.py is told of writing the job's table."""
+    written = {
+        "hoodie.table.name": table.name,
+        "hoodie.datasource.write.operation": operation,
+        "hoodie.datasource.write.precombine.field": table.ordering_field,
+    }
+    return {"options": {**table.write_options, **written, **(more or {})}, "table": table.base_path}
 
 
 def columns_of(case: Case) -> list[str]:
     """Return the SQL of each column of the table."""
-    return [*map(_stored, schema.parse(case.schema, "its schema")), f"{OPERATION} = '{DELETE}' AS {IS_DELETED}"]
-
-
-def _stored(column: Column) -> str:
     convert = {Encoding.DAYS: "date_from_unix_date({})", Encoding.ISO_TIMESTAMP: "CAST({} AS timestamp)"}
-    return f"{convert.get(column.encoding, '{}').format(column.name)} AS {column.name}"
+    columns = schema.parse(case.schema, "its schema")
+    stored = [f"{convert.get(each.encoding, '{}').format(each.name)} AS {each.name}" for each in columns]
+    return [*stored, f"{OPERATION} = '{DELETE}' AS {IS_DELETED}"]

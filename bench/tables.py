@@ -118,7 +118,8 @@ def crowded(
     """Print how long single changes and the loads took; exit 1 if p95 during the loads exceeds the limit."""
     size = events // objects
     texts = [[_first_load(number, size, objects) for number in range(at, at + loads)] for at in (0, loads)]
-    options = ["--source-limit", str(batch * max(_size(one) for text in texts[0] for one in text))]
+    largest = max(sum(len(one) + 1 for one in lines) for text in texts[0] for lines in text)
+    options = ["--source-limit", str(batch * largest)]
     with crowd(2 * loads + idle, options) as (job, s3):
         tables = [Changes(job, s3, number) for number in range(2 * loads, 2 * loads + idle)]
         at_once = _at_once(job, tables)
@@ -161,10 +162,6 @@ def _first_load(number: int, size: int, objects: int) -> list[list[str]]:
     ]
 
 
-def _size(lines: list[str]) -> int:
-    return sum(len(one) + 1 for one in lines)
-
-
 def _at_once(job: RunningJob, tables: "Sequence[Changes]") -> list[float]:
     """Return how long the changes took when each table gets one, after some warm-up rounds, in order."""
     for _ in range(ROUNDS_BEFORE):
@@ -205,6 +202,7 @@ class Changes:
         self._job = job
         self._s3 = s3
         self._number = number
+        self._table = f"{DATABASE}.{name(number)}"
         self._offset = 0
         self._seen = 0
         self._open: list[float] = []
@@ -226,15 +224,11 @@ class Changes:
 
     def all_there(self) -> bool:
         """Note new commits; tell whether every change is committed."""
-        events = sum(int(report["events"]) for report in self._reports(small=True))
+        events = sum(int(report["events"]) for report in self._job.reports() if report["table"] == self._table)
         arrived, self._open = self._open[: events - self._seen], self._open[events - self._seen :]
         self.waits += [time.monotonic() - landed for landed in arrived]
         self._seen = events
         return not self._open
 
     def others(self) -> list[dict[str, str]]:
-        return self._reports(small=False)
-
-    def _reports(self, *, small: bool) -> list[dict[str, str]]:
-        own = f"{DATABASE}.{name(self._number)}"
-        return [report for report in self._job.reports() if (report["table"] == own) is small]
+        return [report for report in self._job.reports() if report["table"] != self._table]
