@@ -15,7 +15,7 @@ from local.services.spark import MULTI_TABLE_JOB
 from spark_jobs.options import submit
 from spark_jobs.runtime.archive import ROOT
 
-SAMPLE: Mapping[str, Any] = json.loads((ROOT / "tests" / "events" / "update.jsonl").read_text().splitlines()[0])
+SAMPLE: dict[str, Any] = json.loads((ROOT / "tests" / "events" / "update.jsonl").read_text().splitlines()[0])
 # Empties the sample's nested documents: an event of a table with plain columns.
 SHORT = {"order_items": "[]", "products": "[]", "employee": "{}", "customer": "{}"}
 
