@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.cases import SCHEMA
+from bench.cases import SCHEMA, as_sent
 from bench.job import CountedS3, RunningJob, running
-from bench.order_events import as_sent
 from contract.events import DELETED, LSN, OPERATION, UPDATE
 from contract.lake import DATABASE
 from local.services.spark import MULTI_TABLE_JOB

@@ -15,7 +15,6 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -38,38 +37,25 @@ HEADS = ("tables", "MB", *VERBS, "s of CPU", "s until all have a change", "s of 
 CROWDED_HEADS = ("case", "median", "p95", "last", "the loads")
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Measurements with a number of tables: MB of all processes, what an idle hour takes, and a round of changes."""
-
-    tables: int
-    megabytes: float
-    requests: dict[str, float]
-    idle_cpu_seconds: float
-    round_seconds: float
-    round_cpu_seconds: float
-
-    def idle(self) -> list[float]:
-        return [self.megabytes, *self.requests.values(), self.idle_cpu_seconds]
-
-
 def main(
     *,
     tables: Annotated[int, typer.Option(min=2, help="Tables in the application.")] = 20,
     parallel: Annotated[int | None, typer.Option(min=1, help="Tables that commit at the same time.")] = None,
 ) -> None:
     """Print the costs of one and of many tables, then how long a change waits while others load."""
-    costs = [measure(count, parallel) for count in (1, tables)]
-    one, many = (cost.idle() for cost in costs)
-    rows = [[cost.tables, *cost.idle(), cost.round_seconds, cost.round_cpu_seconds] for cost in costs]
-    each = [(more - less) / (tables - 1) for less, more in zip(one, many, strict=True)]
+    costs = {count: measure(count, parallel) for count in (1, tables)}
+    rows = [[count, *idle, *changes] for count, (idle, changes) in costs.items()]
+    each = [(many - one) / (tables - 1) for one, many in zip(costs[1][0], costs[tables][0], strict=True)]
     title = f"Memory, requests and CPU of an idle hour (polls every {POLL_S:.0f} s), and a change in each table"
     results.show("tables", title, HEADS, [*rows, ["each more", *each, None, None]])
     crowded()
 
 
-def measure(tables: int, parallel: int | None) -> Cost:
-    """Run the application on new tables. Raises PlatformError if it ends or takes too long."""
+def measure(tables: int, parallel: int | None) -> tuple[list[float], list[float]]:
+    """Run the application on new tables. Raises PlatformError if it ends or takes too long.
+
+    Return MB of all processes and what an idle hour takes, requests and s of CPU; s and s of CPU of a round of changes.
+    """
     shared = {keys.PARALLEL_COMMITS: str(parallel)} if parallel else {}
     with tempfile.TemporaryDirectory(prefix="bench-tables-") as name, counted_s3(Path(name)) as s3:
         _land_all(s3, tables, offset=0)
@@ -89,8 +75,8 @@ def measure(tables: int, parallel: int | None) -> Cost:
             job.wait_for_commits((WARM_UP + 2) * tables)
             seconds, cpu = time.monotonic() - began, job.cpu_seconds() - cpu
     per_hour = 3600 / IDLE_S
-    requests = {verb: count * per_hour for verb, count in idle.items()}
-    return Cost(tables, megabytes, requests, idle_cpu * per_hour, seconds, cpu)
+    requests = [count * per_hour for count in idle.values()]
+    return [megabytes, *requests, idle_cpu * per_hour], [seconds, cpu]
 
 
 def _land_all(s3: CountedS3, tables: int, *, offset: int) -> None:

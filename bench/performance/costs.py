@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from bench import results
-from bench.order_events import first, outbox
+from bench.cases import CASES
 from operate.costs.bill import requests_of_rounds
 from operate.costs.prices import Prices, load_prices
 from settings.environment import Environment
@@ -37,7 +37,7 @@ def main(
     command = [sys.executable, "-m", "cli", "aws", "costs", "-e", env, "--json"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     [bill] = json.loads(done.stdout)
-    event_bytes = sum(len(line.encode()) for line in first(EVENTS, outbox)) / EVENTS
+    event_bytes = sum(len(line.encode()) for line in CASES["copy-on-write"].first(EVENTS)) / EVENTS
     month = Month(load(env), load_prices(), bill["items"], event_bytes)
     others = tomllib.loads(ALTERNATIVES.read_text(encoding="utf-8"))["alternatives"]
     rows: list[list[results.Value]] = [["this project", *(round(month.ours(rate)) for rate in RATES), ""]]
