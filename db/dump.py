@@ -127,8 +127,9 @@ def _text(path: Path) -> str:
         raise LoadError(f"{path} isn't UTF-8 text (byte {error.start}): write it with `pg_dump -E UTF8`") from error
     if "\0" in text:
         raise LoadError(f"{path} isn't a plain-text dump: write it with `pg_dump --format=plain`")
-    # As Path.read_text reads it.
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if text.count("\n") == text.count("\r\n"):
+        # Written on Windows, values included; elsewhere a value has the line ends that it should have.
+        text = text.replace("\r\n", "\n")
     if _HEADER in text[:2000] and _FOOTER not in text[-2000:]:
         raise LoadError(f"{path} is truncated: the line {_FOOTER!r} is missing at its end")
     return text

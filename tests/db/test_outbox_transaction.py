@@ -290,7 +290,7 @@ def test_a_user_of_the_tables_needs_no_right_on_the_outbox(shop: Shop) -> None:
             "SELECT 1 FROM datalake.cdc_events",
             "INSERT INTO datalake.outbox_pending VALUES (pg_current_xact_id(), 'everything', '{}', 15)",
             "CALL datalake.usp_init_order_events()",
-            "SELECT datalake.outbox_write('{10248}', '{15}', true)",
+            "SELECT datalake.outbox_write('{10248}', '{15}')",
         ):
             with pytest.raises(psycopg2.errors.InsufficientPrivilege), clerk, clerk.cursor() as cursor:
                 cursor.execute(statement)
