@@ -100,7 +100,13 @@ def obstacle(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str], *
         return f"{none if table.kind in HAS_ROWS else f'a {table.kind} has no key'}: {NAME_THE_KEY}"
     if said := _of_key(table, key, leave_out):
         return said
-    return _of_queries(table, key, leave_out) if queried else _of_log(table, key, leave_out)
+    if not queried:
+        return _of_log(table, key, leave_out)
+    try:
+        names = CapturedTable(schema=table.name.schema, table=table.name.name, key=key, leave_out=tuple(leave_out))
+    except ValueError as error:
+        return f"{error}: write an entry with a query in its place"
+    return next((reason for _, reason in unlisted(names)), None)
 
 
 def _of_key(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str]) -> str | None:
@@ -112,14 +118,6 @@ def _of_key(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str]) ->
         if isinstance(kind, Carried) and (reason := no_key(kind.avro)):
             return f"its key has {column.name}: {reason}"
     return None
-
-
-def _of_queries(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str]) -> str | None:
-    try:
-        names = CapturedTable(schema=table.name.schema, table=table.name.name, key=key, leave_out=tuple(leave_out))
-    except ValueError as error:
-        return f"{error}: write an entry with a query in its place"
-    return next((reason for _, reason in unlisted(names)), None)
 
 
 def _of_log(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str]) -> str | None:
