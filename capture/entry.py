@@ -258,7 +258,8 @@ def propose_all(
 def _with_own_name(entry: Entry, used: Collection[str]) -> Entry:
     if entry.lake_table not in used:
         return entry
-    name = next(name for number in itertools.count(2) if (name := f"{entry.lake_table}_{number}") not in used)
+    begins = entry.lake_table[: _LONGEST_LAKE_TABLE - len("_999")]
+    name = next(name for number in itertools.count(2) if (name := f"{begins}_{number}") not in used)
     said = f"another table is {entry.lake_table} in the lake, so this one is {name}"
     return replace(entry, lake_table=name, notes=(*entry.notes, said))
 
