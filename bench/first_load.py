@@ -1,7 +1,7 @@
 """Measures a first load both ways, from `./lake up` to an equal comparison: `./lake dev bench first-load`.
 
 `job` is the direct way's job alone, without the services around it, and `floor` a plain script in its place
-(bench/plain_load.py): both from the start of spark-submit to its end, each table after the other.
+(bench/plain.py): both from the start of spark-submit to its end, each table after the other.
 
 Each run has a platform and a database of its own, in a copy of this checkout, because the commands write into it. `up`
 starts all services, and they share the machine with the load. Memory is what the platform's processes hold without

@@ -191,7 +191,7 @@ def lock(cursor: Cursor, max_wait_s: float) -> None:
 def upgrade(cursor: Cursor, found: Version) -> None:
     """Bring an outbox up to this code's version, under `lock`; rows, slot and publication stay.
 
-    Afterwards its rows must be checked, which is recorded: `refresh_step` does it.
+    Afterwards its rows must be checked, which is recorded: db/migrating.py does it.
     """
     target = wanted()
     new_views = found.views != target.views or found.steps != target.steps
@@ -209,11 +209,6 @@ def upgrade(cursor: Cursor, found: Version) -> None:
         run(cursor, RIGHTS_FILE)
     cursor.execute(f"SELECT {SCHEMA}.outbox_refresh_all()")
     _note(cursor, target)
-
-
-def refresh_step(cursor: Cursor, size: int) -> int:
-    """Bring the next `size` orders' rows up to date; return how many were checked, 0 when none is left."""
-    return int(value(cursor, f"SELECT {SCHEMA}.outbox_refresh_step(%s)", [size]))
 
 
 def _run_functions(cursor: Cursor) -> None:
