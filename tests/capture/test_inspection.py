@@ -148,15 +148,6 @@ def test_a_table_that_cannot_be_looked_into_is_one_line(mine: Folder, monkeypatc
     assert "public.other: at: 1 row, such as key 'infinity': infinite" in done.stdout
 
 
-def test_a_key_of_any_bytes_is_shown_in_signs_that_all_have(mine: Folder) -> None:
-    execute(mine.database, "UPDATE pg_database SET encoding = 0 WHERE datname = current_database()")
-    execute(mine.database, "CREATE TABLE bytes (code text PRIMARY KEY, at date)")
-    execute(mine.database, r"INSERT INTO bytes VALUES (E'caf\351', 'infinity')")
-    done = mine.run("describe")
-    assert done.exit_code == 0, done.output
-    assert r"public.bytes: at: 1 row, such as key 'caf\\351': infinite" in done.stdout
-
-
 MOST_COLUMNS = 1600
 
 
