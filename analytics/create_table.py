@@ -51,8 +51,11 @@ def created_table(text: str) -> CreatedTable | None:
     rows = cast(exp.Expression, statement.expression)
     if not names_its_columns(rows):
         raise TranslationError("each column of a table needs a name: give the one without it one by AS")
+    name = table_name(statement.this)
+    if not _NAME.fullmatch(name.table):
+        raise TranslationError(f"{name.table!r} can't be a table's name: letters, digits and underscores")
     return CreatedTable(
-        name=_name(statement.this),
+        name=name,
         rows=statement_of(rows),
         compression=_compression(given),
         partitioned_by=_partitions(given),
@@ -99,13 +102,6 @@ def _refuse(statement: exp.Create) -> None:
         raise TranslationError("columns are named by the statement, not behind the table's name: SELECT a AS b")
     if not isinstance(statement.expression, exp.Query):
         raise TranslationError("CREATE TABLE … AS wants a SELECT")
-
-
-def _name(table: exp.Table) -> TableName:
-    name = table_name(table)
-    if not _NAME.fullmatch(name.table):
-        raise TranslationError(f"{name.table!r} can't be a table's name: letters, digits and underscores")
-    return name
 
 
 # Properties for which sqlglot has classes, and all that mean something here.

@@ -128,30 +128,17 @@ def _side_by_side(visuals: list[str]) -> Definition:
     return {"Configuration": {"GridLayout": {"Elements": elements}}}
 
 
-_PREFIX = "quicksight:"
-
-
-def _actions(*names: str) -> tuple[str, ...]:
-    return tuple(f"{_PREFIX}{name}" for name in names)
-
-
 # By kind: what our principal gets. This project owns source, data set and dashboard, so they are read-only;
 # the analysis may be changed, until the next deployment that changes it.
 GRANTED: Mapping[str, tuple[str, ...]] = {
-    "DataSource": _actions("DescribeDataSource", "DescribeDataSourcePermissions", "PassDataSource"),
-    "DataSet": _actions(
-        "DescribeDataSet", "DescribeDataSetPermissions", "PassDataSet", "DescribeIngestion", "ListIngestions"
-    ),
-    "Analysis": _actions(
-        "DescribeAnalysis",
-        "DescribeAnalysisPermissions",
-        "QueryAnalysis",
-        "UpdateAnalysis",
-        "UpdateAnalysisPermissions",
-        "RestoreAnalysis",
-        "DeleteAnalysis",
-    ),
-    "Dashboard": _actions("DescribeDashboard", "ListDashboardVersions", "QueryDashboard"),
+    kind: tuple(f"quicksight:{action}" for action in actions.split())
+    for kind, actions in {
+        "DataSource": "DescribeDataSource DescribeDataSourcePermissions PassDataSource",
+        "DataSet": "DescribeDataSet DescribeDataSetPermissions PassDataSet DescribeIngestion ListIngestions",
+        "Analysis": "DescribeAnalysis DescribeAnalysisPermissions QueryAnalysis UpdateAnalysis"
+        " UpdateAnalysisPermissions RestoreAnalysis DeleteAnalysis",
+        "Dashboard": "DescribeDashboard ListDashboardVersions QueryDashboard",
+    }.items()
 }
 # Users and groups belong to the region where the account signed up, which may differ from the environment's.
 _PRINCIPAL = re.compile(

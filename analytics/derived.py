@@ -14,7 +14,7 @@ from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
 from analytics import alike
 from analytics.alike.parts import TranslationError
-from analytics.translate import DERIVED, FLEETING, TableName, asking, name, named_tables, names_its_columns, unproven
+from analytics.translate import DERIVED, FLEETING, asking, name, named_tables, names_its_columns, unproven
 from contract.lake import DATABASE
 
 _FLEETING = FLEETING | {"tablesample"}
@@ -40,7 +40,10 @@ def derived_query(text: str) -> DerivedQuery:
     statement = asking(text)
     if not names_its_columns(statement):
         raise TranslationError("a column of the query has no name: give each one, by AS")
-    tables = tuple(map(_own, named_tables(statement)))
+    tables = named_tables(statement)
+    if others := [str(table) for table in tables if table.database not in (None, DATABASE)]:
+        own = f"a derived table is made of the pipeline's own tables, {DATABASE}.<table>"
+        raise TranslationError(f"{others[0]}: {own}")
     try:
         statement = annotate_types(normalize_identifiers(statement, dialect="athena"), dialect="athena")
         _refuse(statement)
@@ -48,15 +51,9 @@ def derived_query(text: str) -> DerivedQuery:
         for table in statement.find_all(exp.Table):
             table.set("db", None)
         sql = alike.reword(statement, "spark").sql("spark", comments=False)
-        return DerivedQuery(sql=sql, tables=tables, columns=columns)
+        return DerivedQuery(sql=sql, tables=tuple(table.table for table in tables), columns=columns)
     except (SqlglotError, ValueError) as error:
         raise TranslationError(f"the query can't be translated to Spark's SQL: {str(error).splitlines()[0]}") from error
-
-
-def _own(table: TableName) -> str:
-    if table.database not in (None, DATABASE):
-        raise TranslationError(f"{table}: a derived table is made of the pipeline's own tables, {DATABASE}.<table>")
-    return table.table
 
 
 def _refuse(statement: exp.Expr) -> None:

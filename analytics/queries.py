@@ -146,17 +146,15 @@ def named_queries(database: str, tables: Iterable[Queried]) -> tuple[NamedQuery,
     A query is named after its file; the table's name follows unless it is the outbox's usual one, then the pipeline's
     name unless it is the example's own.
     """
-    captured = tuple(tables)
-    return tuple(named for query in QUERIES for named in _named(query, database, captured))
-
-
-def _named(query: Query, database: str, captured: tuple[Queried, ...]) -> Iterator[NamedQuery]:
-    if isinstance(query.of, RequiredTables):
-        yield from _of_examples(query, query.of, database, captured)
-    elif query.of == "quarantine":
-        yield _of_one(query, database, QUARANTINE.name)
-    else:
-        yield from filter(None, (_of_table(query, database, table) for table in captured))
+    captured, found = tuple(tables), list[NamedQuery]()
+    for query in QUERIES:
+        if isinstance(query.of, RequiredTables):
+            found += _of_examples(query, query.of, database, captured)
+        elif query.of == "quarantine":
+            found.append(_of_one(query, database, QUARANTINE.name))
+        else:
+            found += filter(None, (_of_table(query, database, table) for table in captured))
+    return tuple(found)
 
 
 def _of_table(query: Query, database: str, table: Queried) -> NamedQuery | None:
@@ -165,7 +163,10 @@ def _of_table(query: Query, database: str, table: Queried) -> NamedQuery | None:
         if not (table.topic and table.key and all(map(_PLAIN.fullmatch, table.key))):
             return None
         named = _of_one(query, database, LANDED.name, suffix)
-        sql = _KEY.sub(lambda _: f"{_key_of(table.key)} AS row_key", named.sql)
+        # A key of one column is its value as text, a key of several a JSON array of them.
+        values = ", ".join(f"""json_extract_scalar(e.event, '$["{column}"]')""" for column in table.key)
+        key = values if len(table.key) == 1 else f"json_format(CAST(ARRAY[{values}] AS JSON))"
+        sql = _KEY.sub(lambda _: f"{key} AS row_key", named.sql)
         return replace(named, sql=_TOPIC.sub(lambda _: f"e.topic = '{table.topic}'", sql))
     if query.of == "history":
         if not table.history:
@@ -184,14 +185,6 @@ def _of_one(query: Query, database: str, table: str, suffix: str = "") -> NamedQ
         tables=(table,),
         parameters=query.parameters,
     )
-
-
-def _key_of(columns: tuple[str, ...]) -> str:
-    """A key of one column is its value as text, a key of several a JSON array of them."""
-    values = [f"""json_extract_scalar(e.event, '$["{column}"]')""" for column in columns]
-    if len(values) == 1:
-        return values[0]
-    return f"json_format(CAST(ARRAY[{', '.join(values)}] AS JSON))"
 
 
 def _of_examples(

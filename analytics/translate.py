@@ -140,17 +140,13 @@ def parsed(text: str) -> exp.Expression:
         [first, *_] = error.errors
         near = first["highlight"] or first["end_context"].strip() or "the end"
         where = f"line {first['line']}, column {first['col']}, near {near!r}"
-        raise TranslationError(f"the SQL can't be read: {_tidy(first['description'])}, {where}") from error
+        description = re.sub(r"Required keyword: .*", "something is missing", _TOKEN.sub(r"\1", first["description"]))
+        raise TranslationError(f"the SQL can't be read: {description.rstrip('.')}, {where}") from error
     except (TokenError, RecursionError) as error:
         raise TranslationError(f"the SQL can't be read: {_first_line(error)}") from error
     if len(found) != 1:
         raise TranslationError(f"one statement, please: these are {len(found)}" if found else "there is no statement")
     return cast(exp.Expression, found[0])
-
-
-def _tidy(description: str) -> str:
-    description = _TOKEN.sub(r"\1", description)
-    return re.sub(r"Required keyword: .*", "something is missing", description).rstrip(".")
 
 
 def first_word(text: str) -> str:
@@ -226,18 +222,6 @@ def _named_columns(statement: exp.Expression) -> frozenset[str] | None:
     return frozenset(word.name.lower() for word in statement.find_all(exp.Identifier))
 
 
-def _json_text(node: exp.Expr) -> exp.Expr:
-    """Cast JSON to text as Athena does: a JSON string loses its quotes."""
-    is_text = isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.TEXT_TYPES)
-    if is_text and (isinstance(node.this, exp.JSONExtract) or node.this.is_type(exp.DataType.Type.JSON)):
-        return exp.JSONExtractScalar(this=node.this, expression=exp.JSONPath(expressions=[exp.JSONPathRoot()]))
-    return node
-
-
-def _element(document: exp.Expr, index: exp.Expr) -> exp.Expr:
-    return call("json_extract", call("json", document), exp.cast(index, "bigint"))
-
-
 def _size(document: exp.Expr, path: exp.Expr) -> exp.Expr:
     found = call("json_extract", call("json", document), path)
     kind, keys, length = (
@@ -249,37 +233,34 @@ def _size(document: exp.Expr, path: exp.Expr) -> exp.Expr:
     return or_null(exp.Not(this=exp.Is(this=kind.copy(), expression=exp.Null())), sizes)
 
 
-def _contains(document: exp.Expr, value: exp.Expr) -> exp.Expr:
-    elements = exp.cast(call("json", document), "array<json>", dialect="duckdb")
-    return call("list_contains", elements, call("to_json", value))
-
-
-def _length(document: exp.Expr) -> exp.Expr:
-    kind = call("json_type", call("json", document))
-    return exp.Case(this=kind).when("'ARRAY'", call("json_array_length", document))
-
-
-def _millisecond(instant: exp.Expr) -> exp.Expr:
-    """Drop the seconds, which DuckDB includes."""
-    return exp.Paren(this=exp.Mod(this=call("millisecond", instant), expression=exp.Literal.number(1000)))
-
-
 # Athena's function and its number of arguments → DuckDB's replacement.
 _FUNCTIONS: dict[tuple[str, int], Callable[..., exp.Expr]] = {
-    ("json_array_get", 2): _element,
-    ("json_array_length", 1): _length,
+    ("json_array_get", 2): lambda document, index: call(
+        "json_extract", call("json", document), exp.cast(index, "bigint")
+    ),
+    ("json_array_length", 1): lambda document: exp.Case(this=call("json_type", call("json", document))).when(
+        "'ARRAY'", call("json_array_length", document)
+    ),
     ("json_size", 2): _size,
-    ("millisecond", 1): _millisecond,
+    # DuckDB includes the seconds.
+    ("millisecond", 1): lambda instant: exp.Paren(
+        this=exp.Mod(this=call("millisecond", instant), expression=exp.Literal.number(1000))
+    ),
 }
 
 
 def _reworded(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.JSONArrayContains):
-        return _contains(node.this, node.expression)
+        elements = exp.cast(call("json", node.this), "array<json>", dialect="duckdb")
+        return call("list_contains", elements, call("to_json", node.expression))
     if isinstance(node, exp.Anonymous):
         made = _FUNCTIONS.get((node.name.lower(), len(node.expressions)))
         return made(*node.expressions) if made else node
-    return _json_text(node)
+    # JSON as text: in Athena a JSON string loses its quotes.
+    is_text = isinstance(node, exp.Cast) and node.to.is_type(*exp.DataType.TEXT_TYPES)
+    if is_text and (isinstance(node.this, exp.JSONExtract) or node.this.is_type(exp.DataType.Type.JSON)):
+        return exp.JSONExtractScalar(this=node.this, expression=exp.JSONPath(expressions=[exp.JSONPathRoot()]))
+    return node
 
 
 def _first_line(error: BaseException) -> str:

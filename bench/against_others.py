@@ -13,7 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property, partial
 from pathlib import Path
@@ -26,7 +26,6 @@ from bench.cases import CASES, Case
 from bench.job import CountedS3, Request, children_cpu_s, counted_s3, lay, spark_session, started
 from local.errors import PlatformError
 from local.services.spark import JOB, spark_submit
-from spark_jobs.runtime.archive import ROOT
 
 OBJECT_EVENTS = 10_000
 # Before the small commits that are measured: events of the table, and commits, since a JVM is slow at first.
@@ -114,10 +113,8 @@ class Trial:
     home: Path
     case: Case
     ways: list[Way]
-
-    def __post_init__(self) -> None:
-        self.costs: Costs = defaultdict(list)
-        self.failed: dict[Way, str] = {}
+    costs: Costs = field(default_factory=lambda: defaultdict(list))
+    failed: dict[Way, str] = field(default_factory=dict)
 
     @cached_property
     def _landed(self) -> dict[str, Path]:
@@ -130,7 +127,7 @@ class Trial:
     def round(self, number: int, commits: int, size: int, counted: int) -> bool:
         """Run a round; tell whether all tables were alike. Raises PlatformError if the job fails."""
         # Each is the first in some round.
-        ways = self._left(self.ways)
+        ways = [one for one in self.ways if one not in self.failed]
         turns = [*ways[number % max(len(ways), 1) :], *ways[: number % max(len(ways), 1)]]
         with self._place("runs") as place:
             for (step, folder), way in itertools.product(self._landed.items(), turns):
@@ -161,11 +158,8 @@ class Trial:
         return self._are_alike(place, turns)
 
     def _are_alike(self, place: "Place", turns: Sequence[Way]) -> bool:
-        left = self._left(turns)
+        left = [one for one in turns if one not in self.failed]
         return not left or place.are_alike(left)
-
-    def _left(self, ways: Sequence[Way]) -> list[Way]:
-        return [one for one in ways if one not in self.failed]
 
     def _note(self, step: str, way: Way, run: Callable[[], Cost]) -> None:
         if way in self.failed:
@@ -275,8 +269,9 @@ class Place:
             return hoodie_streamer.command([*theirs, *mode], self.home, work, own=own, s3_endpoint=endpoint)
         program, told = JOB, [*given, *mode]
         if way == Way.PLAIN:
-            program = ROOT / "bench" / "plain_upsert.py"
-            told = [json.dumps(cases.plain(case, cases.table_of(given), landing))]
+            program, file = cases.PLAIN, work / "plain.json"
+            file.write_text(json.dumps(cases.plain(case, cases.table_of(given), landing)))
+            told = [str(file)]
         return spark_submit(told, work_folder=work, log_file=work / "spark.log", program=program, s3_endpoint=endpoint)
 
 

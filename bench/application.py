@@ -3,34 +3,26 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+from bench.cases import SCHEMA, as_sent
 from bench.job import CountedS3, RunningJob, running
-from bench.order_events import as_sent
 from contract.events import DELETED, LSN, OPERATION, UPDATE
 from contract.lake import DATABASE
 from local.services.spark import MULTI_TABLE_JOB
 from spark_jobs.options import submit
 from spark_jobs.runtime.archive import ROOT
 
-EVENT = ROOT / "tests" / "events" / "update.jsonl"
-SCHEMA = ROOT / "pipelines" / "orders" / "cdc_events.avsc"
+SAMPLE: dict[str, Any] = json.loads((ROOT / "tests" / "events" / "update.jsonl").read_text().splitlines()[0])
 # Empties the sample's nested documents: an event of a table with plain columns.
 SHORT = {"order_items": "[]", "products": "[]", "employee": "{}", "customer": "{}"}
 
 
 def line(table: int, *, lsn: int, **fields: Any) -> str:
     """Return an event of table number `table`, with `fields` replacing the sample's."""
-    own = dict.fromkeys(_own_columns(table), 1)
-    return as_sent(_sample() | {LSN: lsn, OPERATION: UPDATE, DELETED: "false"} | own | fields)
-
-
-@cache
-def _sample() -> dict[str, Any]:
-    sample: dict[str, Any] = json.loads(EVENT.read_text().splitlines()[0])
-    return sample
+    own = {f"own_{column}": 1 for column in range(table)}
+    return as_sent(SAMPLE | {LSN: lsn, OPERATION: UPDATE, DELETED: "false"} | own | fields)
 
 
 def land(s3: CountedS3, table: int, lines: Sequence[str], *, offset: int) -> None:
@@ -51,17 +43,6 @@ def _topic(number: int) -> str:
     return f"shop.public.t{number:03}"
 
 
-def _own_columns(number: int) -> list[str]:
-    return [f"own_{column}" for column in range(number)]
-
-
-def _schema(number: int) -> str:
-    """Return a table's Avro schema: the outbox's columns, plus one extra column per preceding table."""
-    record = json.loads(SCHEMA.read_text())
-    record["fields"] += [{"name": name, "type": ["null", "int"], "default": None} for name in _own_columns(number)]
-    return json.dumps(record)
-
-
 @contextmanager
 def application(
     folder: Path,
@@ -73,11 +54,15 @@ def application(
     sync_interval_s: int = 5,
     options: Sequence[str] = (),
 ) -> Iterator[RunningJob]:
-    """Run it until the block ends, with properties of each table's `own`, `shared` ones and further `options`."""
-    files = {}
+    """Run it until the block ends, with properties of each table's `own`, `shared` ones and further `options`.
+
+    Each table has the outbox's columns, and one more for each table before it.
+    """
+    files, record = {}, json.loads(SCHEMA)
     for number in range(tables):
         schema_file = folder / f"{name(number)}.avsc"
-        schema_file.write_text(_schema(number))
+        schema_file.write_text(json.dumps(record))
+        record["fields"].append({"name": f"own_{number}", "type": ["null", "int"], "default": None})
         job = submit.TableJob(
             landing=f"s3a://landing/cdc/{_topic(number)}",
             table_path=f"s3a://lake/{name(number)}",

@@ -1,7 +1,7 @@
 """Measures a first load both ways, from `./lake up` to an equal comparison: `./lake dev bench first-load`.
 
 `job` is the direct way's job alone, without the services around it, and `floor` a plain script in its place
-(bench/plain_load.py): both from the start of spark-submit to its end, each table after the other.
+(bench/plain.py): both from the start of spark-submit to its end, each table after the other.
 
 Each run has a platform and a database of its own, in a copy of this checkout, because the commands write into it. `up`
 starts all services, and they share the machine with the load. Memory is what the platform's processes hold without
@@ -37,7 +37,7 @@ from local.services.postgres import temporary_postgres
 from local.services.spark import JOB, spark_submit
 from settings.job import JobPace, JobPlaces, server, table_job
 from settings.load import load_pipeline
-from spark_jobs.options import keys, submit
+from spark_jobs.options import keys
 from spark_jobs.options.jdbc_settings import DRIVER
 from spark_jobs.runtime.archive import ROOT
 
@@ -96,19 +96,15 @@ HEADS = ("way", "rows", "tables", "up s", "equal s", "rows/s", "CPU s", "µs of 
 
 def rows_of(loads: Sequence[Load]) -> list[list[results.Value]]:
     """Return a row for each kind of load, with all of its runs."""
-    kinds: dict[tuple[str, int, int], list[Load]] = {}
+    kinds: dict[tuple[str, int, int], list[tuple[float | None, ...]]] = {}
     for one in loads:
-        kinds.setdefault((one.way, one.rows, one.tables), []).append(one)
-    return [[*kind, *map(_of_runs, zip(*map(_figures, runs), strict=True))] for kind, runs in kinds.items()]
-
-
-def _figures(one: Load) -> tuple[float | None, ...]:
-    per_row = one.cpu_s / one.rows * 1e6
-    return one.up_s, one.equal_s, one.rows / one.equal_s, one.cpu_s, per_row, one.megabytes
-
-
-def _of_runs(values: Sequence[float | None]) -> results.Value:
-    return [value for value in values if value is not None] or None
+        per_row = one.cpu_s / one.rows * 1e6
+        figures = one.up_s, one.equal_s, one.rows / one.equal_s, one.cpu_s, per_row, one.megabytes
+        kinds.setdefault((one.way, one.rows, one.tables), []).append(figures)
+    return [
+        [*kind, *([value for value in column if value is not None] or None for column in zip(*runs, strict=True))]
+        for kind, runs in kinds.items()
+    ]
 
 
 def measure(way: str, rows: int, tables: int) -> Load:
@@ -162,7 +158,7 @@ def _alone(way: str, rows: int, tables: int, lake: "_Lake", database: Mapping[st
             arguments,
             work_folder=lake.folder / BUILD.name / "work",
             log_file=lake.folder / BUILD.name / "spark.log",
-            program=JOB if way == "job" else ROOT / "bench" / "plain_load.py",
+            program=JOB if way == "job" else cases.PLAIN,
         )
         with started(argv, environment, folder=lake.folder) as running:
             running.run_to_its_end(way)
@@ -220,8 +216,7 @@ class _Lake:
             source=server(host=host, port=port, database=name, user=CONNECTOR_ROLE, password=login),
         )
         pipeline = load_pipeline(NAME, self.folder / "pipelines")
-        job = table_job(pipeline, pipeline.tables[number], places, JobPace())
-        return [one for one in submit.job_arguments(job) if one not in ("--enable-sync", "--continuous")]
+        return cases.run_once(table_job(pipeline, pipeline.tables[number], places, JobPace()))
 
     def plain(self, number: int, arguments: Sequence[str], rows: int) -> Path:
         """Write what the plain script needs: the job's connection and table options."""
@@ -232,13 +227,7 @@ class _Lake:
             "jdbc": login | ranges | {"dbtable": f"t{number}", "fetchsize": "10000"},
             # What each row of the lake has, too: a quarter of the script's CPU.
             "added": {**ADDED_TYPES},
-            "options": dict(table.write_options)
-            | {
-                "hoodie.table.name": table.name,
-                "hoodie.datasource.write.operation": "bulk_insert",
-                "hoodie.datasource.write.precombine.field": table.ordering_field,
-            },
-            "table": table.base_path,
+            **cases.plain_writing(table, "bulk_insert"),
         }
         path = self.folder / f"plain-{number}.json"
         write_private(path, json.dumps(written))

@@ -137,7 +137,9 @@ def main(
         platform.up()
         alone = measure(platform, lambda source: _one_by_one(platform, source, singles))
         many = measure(platform, lambda source: _at_a_rate(source, rate, seconds))
-        rows = [("one by one", alone), ("all", many), *_parts(many)]
+        # Parts of equal length, so that a rising figure shows.
+        parts = [(f"part {number}", many[at:to]) for number, (at, to) in enumerate(bounds(len(many), PARTS), 1)]
+        rows = [("one by one", alone), ("all", many), *parts]
         if loaded:
             with _loading(loaded) as loads:
                 during = measure(platform, lambda source: _at_a_rate(source, rate, seconds))
@@ -248,11 +250,6 @@ def _timeline(folder: Path) -> Iterator[list[Arrival]]:
 
     with watched(look):
         yield found
-
-
-def _parts(many: list[Journey]) -> list[tuple[str, list[Journey]]]:
-    """Split the run into parts of equal length, so that a rising figure shows."""
-    return [(f"part {number}", many[first:last]) for number, (first, last) in enumerate(bounds(len(many), PARTS), 1)]
 
 
 def _show(runs: Sequence[tuple[str, list[Journey]]], title: str) -> None:

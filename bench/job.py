@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import resource
+import shlex
 import subprocess
 import threading
 import time
@@ -23,7 +24,7 @@ from pyspark.sql import SparkSession
 from local.errors import PlatformError
 from local.services.aws import S3
 from local.services.processes import Command, Processes
-from local.services.spark import JOB, job_class_path, spark_flags, spark_submit
+from local.services.spark import JOB, job_settings, spark_submit
 from local.setup.java import java_home
 from local.setup.ports import choose
 from spark_jobs.runtime import session
@@ -141,8 +142,9 @@ class RunningJob:
     def commits(self) -> int:
         return len(self.reports())
 
-    def upserts(self) -> int:
-        return sum(int(report["upserts"]) for report in self.reports())
+    def total(self, figure: str) -> int:
+        """Return the sum of all commits' `events` or `upserts`."""
+        return sum(int(report[figure]) for report in self.reports())
 
     def wait_for_commits(self, count: int) -> None:
         self.wait(lambda: self.commits() >= count, f"{count} commits")
@@ -255,25 +257,14 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 @contextmanager
 def spark_session(scratch: Path) -> Iterator[SparkSession]:
-    """Start a session on two cores; it ends with the block."""
-    submit = {
-        "spark.driver.extraClassPath": job_class_path(),
-        "spark.driver.extraJavaOptions": " ".join([*spark_flags(), f"-Dderby.system.home={scratch}"]),
-        "spark.driver.memory": "4g",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.local.dir": str(scratch),
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    quoted = " ".join(f'--conf "{key}={value}"' for key, value in submit.items())
+    """Start a session with the job's settings and more memory; it ends with the block."""
+    given = [f"--conf={key}={value}" for key, value in job_settings(scratch, (), "4g").items()]
     os.environ |= {
         "JAVA_HOME": str(java_home()),
-        "PYSPARK_SUBMIT_ARGS": f"{quoted} pyspark-shell",
+        "PYSPARK_SUBMIT_ARGS": shlex.join([*given, "pyspark-shell"]),
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
-    spark = session.start("bench", "local[2]")
+    spark = session.start("bench", None)
     spark.sparkContext.setLogLevel("OFF")
     try:
         yield spark

@@ -23,7 +23,7 @@ from local.services.postgres import ConnectionParameters, temporary_postgres
 from spark_jobs.options.jdbc_settings import Detection, JdbcSettings, Password, Server
 from spark_jobs.sources.postgres import detection
 from spark_jobs.sources.postgres.access import Database, Look
-from spark_jobs.sources.postgres.control import IDENTITIES, OLDEST, Control, read_control, table_columns
+from spark_jobs.sources.postgres.control import IDENTITIES, OLDEST, read_control, table_columns
 from spark_jobs.sources.postgres.detection import Mark
 from spark_jobs.sources.postgres.event_sql import sent
 from spark_jobs.sources.postgres.relation import ALL, Relation, stamped_since, written_since
@@ -94,11 +94,8 @@ def _losses(trials: Sequence[Sequence[Outcome]], versions: Sequence[int]) -> Ite
     """Yield a row for each way, with all trials; `versions` were committed in each."""
     for runs in zip(*trials, strict=True):
         figures = [[getattr(one, name) for one in runs] for name in ("missing", "stale", "extra")]
-        seen = [
-            max(1 - one.seen / max(all_, 1), 0)
-            for one, all_ in zip(runs, versions, strict=True)
-            if one.seen is not None
-        ]
+        counted = [(one.seen, all_) for one, all_ in zip(runs, versions, strict=True) if one.seen is not None]
+        seen = [max(1 - seen / max(all_, 1), 0) for seen, all_ in counted]
         yield [runs[0].name, *figures, seen or None]
 
 
@@ -166,7 +163,10 @@ def _looks(spark: SparkSession, parameters: ConnectionParameters, rows: int) -> 
     yield timed("sweep: no change", lambda look: relation.counted(look, written))
     execute(parameters, "UPDATE address SET address = address || '!', last_update = now() WHERE address_id <= 1000")
     yield timed("poll: 1,000 changed", lambda look: relation.seen(look, stamped), OLDEST)
-    changed = partial(detection.changes, relation=relation, control=control, before=_mark(control))
+    before = Mark(
+        system=control.system, shape=control.shape, horizon=control.horizon, members=control.members, low=None
+    )
+    changed = partial(detection.changes, relation=relation, control=control, before=before)
     yield timed("sweep: 1,000 changed", changed)
     yield timed("count", lambda look: relation.counted(look, ALL))
     yield timed("digests", relation.digests)
@@ -193,17 +193,13 @@ def _loaded(
 ) -> list[results.Value]:
     """Return what a first load takes, then 1,000 changes, and deletes, which HoodieStreamer never finds."""
     began = time.monotonic()
-    run = (
-        _streamer(folder, home, of_job, poll_seconds, _COMPILING)
-        if home
-        else running(of_job, folder=folder, java_options=_COMPILING)
-    )
-    with run as job:
+    ours = running(of_job, folder=folder, java_options=_COMPILING)
+    with _streamer(folder, home, of_job, poll_seconds, _COMPILING) if home else ours as job:
         peaks: list[float] = []
 
         def loaded() -> bool:
             peaks.append(job.megabytes())
-            return bool(_commits(folder)) if home else job.upserts() >= rows
+            return bool(_commits(folder)) if home else job.total("upserts") >= rows
 
         job.wait(loaded, "first load")
         figures = [time.monotonic() - began, job.cpu_seconds(), round(max(peaks))]
@@ -222,10 +218,6 @@ def _until_commit(folder: Path, job: RunningJob, parameters: ConnectionParameter
     execute(parameters, statement)
     job.wait(lambda: _commits(folder) > before, "commit")
     return time.monotonic() - began
-
-
-def _mark(control: Control) -> Mark:
-    return Mark(system=control.system, shape=control.shape, horizon=control.horizon, members=control.members, low=None)
 
 
 def _settings(parameters: ConnectionParameters) -> JdbcSettings:

@@ -241,13 +241,13 @@ def run(
     with _polling(polls):
         time.sleep(2 * poll_seconds)
         # Existing rows aren't versions of the load's.
-        before = [*(len(poll.seen) for poll in polls), job.upserts()]
+        before = [*(len(poll.seen) for poll in polls), job.total("upserts")]
         load.run()
         time.sleep(QUIET_S + 2 * poll_seconds)
         source = source_rows(load.parameters)
         job.wait(lambda: _is_equal(folder, source), "equal lake")
     lakes = [(poll.way, poll.rows, len(poll.seen)) for poll in polls]
-    lakes.append(("this project's JdbcSource", lake_rows(folder), job.upserts()))
+    lakes.append(("this project's JdbcSource", lake_rows(folder), job.total("upserts")))
     outcomes = [compare(name, source, lake_rows(place), None) for name, place in (others or {}).items()]
     return outcomes + [
         compare(name, source, lake, seen - already) for (name, lake, seen), already in zip(lakes, before, strict=True)

@@ -69,14 +69,12 @@ def main(
         for turn, some in runs.items()
     )
     results.show("reconcile", "a table on both sides, equal", HEADS, rows_shown)
-    wrong = [(turn, one) for turn, some in runs.items() for one in some if not _is_good(one)]
-    for (size, kind), one in wrong:
-        print(f"{size:,} rows, {kind}: {one['verdict']} after {one['seconds']:.1f} s (limit {LIMIT_S})")
-    raise typer.Exit(1 if wrong else 0)
-
-
-def _is_good(run: dict[str, Any]) -> bool:
-    return bool(run["verdict"] == "equal" and run["seconds"] <= LIMIT_S)
+    is_wrong = False
+    for (size, kind), one in ((turn, one) for turn, some in runs.items() for one in some):
+        if one["verdict"] != "equal" or one["seconds"] > LIMIT_S:
+            is_wrong = True
+            print(f"{size:,} rows, {kind}: {one['verdict']} after {one['seconds']:.1f} s (limit {LIMIT_S})")
+    raise typer.Exit(1 if is_wrong else 0)
 
 
 def _fill(folder: Path, parameters: dict[str, Any], sizes: list[int]) -> None:
@@ -100,8 +98,9 @@ def _measure(folder: Path, parameters: dict[str, Any], rows: int, kind: str) -> 
     return found
 
 
-def compare_one(given: dict[str, Any]) -> dict[str, Any]:
-    """Compare one table, given as JSON on standard input; return seconds, peak memory and the verdict."""
+def compare_one() -> None:
+    """Compare one table, given as JSON on standard input; print seconds, peak memory and the verdict."""
+    given = json.load(sys.stdin)
     entry = CapturedTableSettings.model_validate(
         {"source": f"public.big_{given['rows']}", "how": "log", "key": ["id"], "truncate": "stop"}
     )
@@ -111,7 +110,7 @@ def compare_one(given: dict[str, Any]) -> dict[str, Any]:
     [found] = compare_tables(Sides(given["source"], [wanted]), timeout_s=0)
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     verdict = "equal" if found.equal else found.problem or "differs"
-    return {"seconds": found.seconds, "mb": megabytes, "verdict": verdict}
+    print(json.dumps({"seconds": found.seconds, "mb": megabytes, "verdict": verdict}))
 
 
 # The lake's columns.
@@ -155,4 +154,4 @@ def _rows(spark: SparkSession, rows: int) -> DataFrame:
 
 
 if __name__ == "__main__":
-    print(json.dumps(compare_one(json.load(sys.stdin))))
+    compare_one()

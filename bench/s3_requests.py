@@ -25,6 +25,7 @@ from spark_jobs.runtime.archive import ROOT
 LAYOUTS = {"default": "cdc_events.properties", "customer_id/order_id": "cdc_events_partitioned.properties"}
 # Long enough to tell the job's polls from a commit's requests.
 POLL_S = 1.0
+LOOK = "/landing?list-type=2&prefix=cdc%2F&"
 # An object of those before takes less.
 OBJECT_S = 0.05
 # From landing to the commit, and of all the job's processes.
@@ -71,7 +72,8 @@ def measure(properties: str, *, commits: int, orders: int, landed: int = 0) -> l
             lay(s3.objects / "landing" / key(0, at), f"{_event(at % orders, at, **SHORT)}\n")
         _land(s3, range(orders), offset=landed)
         with running(submit.job_arguments(table), folder=Path(folder), s3=s3) as job:
-            job.wait(lambda: _events(job) >= landed + orders, "first load", timeout_s=TIMEOUT_S + landed * OBJECT_S)
+            timeout_s = TIMEOUT_S + landed * OBJECT_S
+            job.wait(lambda: job.total("events") >= landed + orders, "first load", timeout_s=timeout_s)
             first, counted = job.commits(), list[dict[str, float]]()
             for number in range(commits):
                 _wait_for_look(job, s3)
@@ -94,23 +96,18 @@ def _event(order: int, at: int, **fields: str) -> str:
     return line(0, lsn=1000 + at, order_id=order, customer_id=f"C{order % 5}", **fields)
 
 
-def _events(job: RunningJob) -> int:
-    return sum(int(report["events"]) for report in job.reports())
-
-
 def _wait_for_look(job: RunningJob, s3: CountedS3) -> None:
     # A first load of many objects leaves a long log.
     read = s3.log.stat().st_size
-    job.wait(lambda: _has_looked(s3, read), "look")
 
+    def has_looked() -> bool:
+        with s3.log.open("rb") as log:
+            log.seek(read)
+            return LOOK.encode() in log.read()
 
-def _has_looked(s3: CountedS3, since: int) -> bool:
-    with s3.log.open("rb") as log:
-        log.seek(since)
-        return b"list-type=2&prefix=cdc%2F&" in log.read()
+    job.wait(has_looked, "look")
 
 
 def _is_bench_or_look(request: Request) -> bool:
     """Tell whether it is the object landed here or a poll for new ones, which depends on time, not on commits."""
-    looked = request.target.startswith("/landing?list-type=2&prefix=cdc%2F&")
-    return looked or (request.verb == "PUT" and request.target.startswith("/landing/"))
+    return request.target.startswith(LOOK) or (request.verb == "PUT" and request.target.startswith("/landing/"))

@@ -15,7 +15,6 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -38,38 +37,25 @@ HEADS = ("tables", "MB", *VERBS, "s of CPU", "s until all have a change", "s of 
 CROWDED_HEADS = ("case", "median", "p95", "last", "the loads")
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Measurements with a number of tables: MB of all processes, what an idle hour takes, and a round of changes."""
-
-    tables: int
-    megabytes: float
-    requests: dict[str, float]
-    idle_cpu_seconds: float
-    round_seconds: float
-    round_cpu_seconds: float
-
-    def idle(self) -> list[float]:
-        return [self.megabytes, *self.requests.values(), self.idle_cpu_seconds]
-
-
 def main(
     *,
     tables: Annotated[int, typer.Option(min=2, help="Tables in the application.")] = 20,
     parallel: Annotated[int | None, typer.Option(min=1, help="Tables that commit at the same time.")] = None,
 ) -> None:
     """Print the costs of one and of many tables, then how long a change waits while others load."""
-    costs = [measure(count, parallel) for count in (1, tables)]
-    one, many = (cost.idle() for cost in costs)
-    rows = [[cost.tables, *cost.idle(), cost.round_seconds, cost.round_cpu_seconds] for cost in costs]
-    each = [(more - less) / (tables - 1) for less, more in zip(one, many, strict=True)]
+    costs = {count: measure(count, parallel) for count in (1, tables)}
+    rows = [[count, *idle, *changes] for count, (idle, changes) in costs.items()]
+    each = [(many - one) / (tables - 1) for one, many in zip(costs[1][0], costs[tables][0], strict=True)]
     title = f"Memory, requests and CPU of an idle hour (polls every {POLL_S:.0f} s), and a change in each table"
     results.show("tables", title, HEADS, [*rows, ["each more", *each, None, None]])
     crowded()
 
 
-def measure(tables: int, parallel: int | None) -> Cost:
-    """Run the application on new tables. Raises PlatformError if it ends or takes too long."""
+def measure(tables: int, parallel: int | None) -> tuple[list[float], list[float]]:
+    """Run the application on new tables. Raises PlatformError if it ends or takes too long.
+
+    Return MB of all processes and what an idle hour takes, requests and s of CPU; s and s of CPU of a round of changes.
+    """
     shared = {keys.PARALLEL_COMMITS: str(parallel)} if parallel else {}
     with tempfile.TemporaryDirectory(prefix="bench-tables-") as name, counted_s3(Path(name)) as s3:
         _land_all(s3, tables, offset=0)
@@ -89,8 +75,8 @@ def measure(tables: int, parallel: int | None) -> Cost:
             job.wait_for_commits((WARM_UP + 2) * tables)
             seconds, cpu = time.monotonic() - began, job.cpu_seconds() - cpu
     per_hour = 3600 / IDLE_S
-    requests = {verb: count * per_hour for verb, count in idle.items()}
-    return Cost(tables, megabytes, requests, idle_cpu * per_hour, seconds, cpu)
+    requests = [count * per_hour for count in idle.values()]
+    return [megabytes, *requests, idle_cpu * per_hour], [seconds, cpu]
 
 
 def _land_all(s3: CountedS3, tables: int, *, offset: int) -> None:
@@ -118,7 +104,8 @@ def crowded(
     """Print how long single changes and the loads took; exit 1 if p95 during the loads exceeds the limit."""
     size = events // objects
     texts = [[_first_load(number, size, objects) for number in range(at, at + loads)] for at in (0, loads)]
-    options = ["--source-limit", str(batch * max(_size(one) for text in texts[0] for one in text))]
+    largest = max(sum(len(one) + 1 for one in lines) for text in texts[0] for lines in text)
+    options = ["--source-limit", str(batch * largest)]
     with crowd(2 * loads + idle, options) as (job, s3):
         tables = [Changes(job, s3, number) for number in range(2 * loads, 2 * loads + idle)]
         at_once = _at_once(job, tables)
@@ -161,10 +148,6 @@ def _first_load(number: int, size: int, objects: int) -> list[list[str]]:
     ]
 
 
-def _size(lines: list[str]) -> int:
-    return sum(len(one) + 1 for one in lines)
-
-
 def _at_once(job: RunningJob, tables: "Sequence[Changes]") -> list[float]:
     """Return how long the changes took when each table gets one, after some warm-up rounds, in order."""
     for _ in range(ROUNDS_BEFORE):
@@ -205,6 +188,7 @@ class Changes:
         self._job = job
         self._s3 = s3
         self._number = number
+        self._table = f"{DATABASE}.{name(number)}"
         self._offset = 0
         self._seen = 0
         self._open: list[float] = []
@@ -226,15 +210,11 @@ class Changes:
 
     def all_there(self) -> bool:
         """Note new commits; tell whether every change is committed."""
-        events = sum(int(report["events"]) for report in self._reports(small=True))
+        events = sum(int(report["events"]) for report in self._job.reports() if report["table"] == self._table)
         arrived, self._open = self._open[: events - self._seen], self._open[events - self._seen :]
         self.waits += [time.monotonic() - landed for landed in arrived]
         self._seen = events
         return not self._open
 
     def others(self) -> list[dict[str, str]]:
-        return self._reports(small=False)
-
-    def _reports(self, *, small: bool) -> list[dict[str, str]]:
-        own = f"{DATABASE}.{name(self._number)}"
-        return [report for report in self._job.reports() if (report["table"] == own) is small]
+        return [report for report in self._job.reports() if report["table"] != self._table]

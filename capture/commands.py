@@ -11,7 +11,6 @@ import typer
 from capture import odd_values, pipeline_file, report
 from capture.entry import propose_all
 from capture.objects import UNSEEN, add_query_columns, check, inspect_and_check, source_objects
-from capture.obstacles import Patterns
 from db import log_in
 from db.connecting import Connection, LoadError, explain
 from db.source import plan as source_preparing
@@ -31,7 +30,6 @@ def make_pipeline(
 ) -> None:
     """Write or compare a pipeline's files; print losses, and the database's missing setup. Raises LoadError &c."""
     pipeline_file.check_name(name)
-    patterns = Patterns.of_text(tables)
     known = pipeline_file.read(name, PIPELINES)
     queried = _is_queried(how, known)
     with _connected(dsn_text, "nothing was written") as (connection, _), pipeline_file.staged(name, PIPELINES) as stage:
@@ -39,10 +37,10 @@ def make_pipeline(
         _check_schemas(database, schemas)
         _say(report.database_lines(database, queried=queried))
         if known is None:
-            written = _write(name, database, patterns, stage, queried=queried)
+            written = _write(name, database, tables, stage, queried=queried)
         else:
             database = add_query_columns(connection, database, known)
-            written = _compare(known, database, patterns, update=update, folder=stage)
+            written = _compare(known, database, tables, update=update, folder=stage)
         pipeline = load_pipeline(name, stage)
         looked = odd_values.look_into(connection, pipeline, database, all_of_them=look)
         needed = [*_needed(connection, pipeline, database)]
@@ -93,7 +91,7 @@ def _check_schemas(database: Database, schemas: Sequence[str]) -> None:
             raise LoadError(f"--schema {schema}: {database.server.database} has no table in a schema of that name")
 
 
-def _write(name: str, database: Database, patterns: Patterns, folder: Path, *, queried: bool) -> list[str]:
+def _write(name: str, database: Database, patterns: str, folder: Path, *, queried: bool) -> list[str]:
     proposal = propose_all(database, patterns, None if queried else name)
     if not proposal.entries:
         _say(report.refused_lines(proposal.refused))
@@ -104,7 +102,7 @@ def _write(name: str, database: Database, patterns: Patterns, folder: Path, *, q
     return [f"written: pipelines/{name}.toml and {schemas} in pipelines/{name}/"]
 
 
-def _compare(known: Pipeline, database: Database, patterns: Patterns, *, update: bool, folder: Path) -> list[str]:
+def _compare(known: Pipeline, database: Database, patterns: str, *, update: bool, folder: Path) -> list[str]:
     if database.server.database != known.source.database:
         raise LoadError(
             f"pipelines/{known.name}.toml is of the database {known.source.database}, DSN of"

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from capture.obstacles import Patterns, obstacle, select
+from capture.obstacles import obstacle, select
 from contract import events
 from contract.column_types.catalogue import Carried, LeftOut
 from contract.column_types.types import carried
@@ -48,7 +48,6 @@ class Entry:
     table: Table
     lake_table: str
     key: tuple[str, ...]
-    append_only: bool
     is_queried: bool = False
     hash: tuple[str, ...] = ()
     leave_out: dict[str, str] = field(default_factory=dict)
@@ -59,6 +58,10 @@ class Entry:
     notes: tuple[str, ...] = ()
     change_columns: tuple[str, ...] = ()
     obstacle: str | None = None
+
+    @property
+    def append_only(self) -> bool:
+        return not self.key and not self.is_queried
 
     @property
     def cut_hashes(self) -> tuple[str, ...]:
@@ -75,11 +78,13 @@ def propose(table: Table, lake_table: str, *, queried: bool = False) -> Entry:
     may_hash = [
         c.name for c in others if not queried and c.is_text and may_be_personal(c.name) and not is_secret(c.name)
     ]
+    # An update of the key may omit them: the new key has no earlier row to take them from.
+    long_values = [c.name for c in others if key and not queried and table.identity != "full" and c.may_be_long]
+    stamps = [c.name for c in kept if queried and c.type.name in ("timestamp", "timestamptz")]
     return Entry(
         table=table,
         lake_table=lake_table,
         key=key,
-        append_only=not key and not queried,
         is_queried=queried,
         leave_out=leave_out,
         may_hash=tuple(may_hash),
@@ -87,9 +92,9 @@ def propose(table: Table, lake_table: str, *, queried: bool = False) -> Entry:
             c.name for c in others if (may_be_personal(c.name) or is_secret(c.name)) and c.name not in may_hash
         ),
         types=tuple(types_of(kept, of_log=not queried)),
-        long_values=() if queried else tuple(_long_values(table, kept, key)),
+        long_values=tuple(long_values),
         notes=tuple(_notes(table, key, kept, queried=queried)),
-        change_columns=tuple(c.name for c in kept if queried and _says_when_it_changed(c)),
+        change_columns=tuple(name for name in stamps if _CHANGED.search(lake_name(name))),
         obstacle=obstacle(table, key, leave_out, queried=queried),
     )
 
@@ -185,12 +190,6 @@ def _identity(table: Table, key: tuple[str, ...]) -> Iterator[str]:
             )
 
 
-def _long_values(table: Table, columns: list[Column], key: tuple[str, ...]) -> Iterator[str]:
-    """Yield columns that an update of the key may omit: the new key has no earlier row to take them from."""
-    if key and table.identity != "full":
-        yield from (column.name for column in columns if column.may_be_long and column.name not in key)
-
-
 def _length(column: Column) -> int:
     """Return a text column's maximum length in characters; a domain has its base's."""
     kind, modifier = column.base_type
@@ -202,10 +201,9 @@ def types_of(columns: list[Column], *, of_log: bool = True) -> Iterator[tuple[st
     """Yield columns whose values differ between the lake and PostgreSQL, with how; `of_log`: including the log's."""
     for column in columns:
         kind = carried(column.type, column.modifier)
-        if isinstance(kind, Carried):
-            note = "; ".join(filter(None, (kind.note, kind.note_of_log if of_log else "")))
-            if note:
-                yield column.name, f"{_LENGTH.sub('', column.type_text)}: {note}"
+        notes = (kind.note, kind.note_of_log if of_log else "") if isinstance(kind, Carried) else ()
+        if note := "; ".join(filter(None, notes)):
+            yield column.name, f"{_LENGTH.sub('', column.type_text)}: {note}"
 
 
 def may_be_personal(column: str) -> bool:
@@ -217,10 +215,6 @@ def may_be_personal(column: str) -> bool:
 def is_secret(column: str) -> bool:
     """Tell by a column's name whether it may hold a secret."""
     return _SECRET.search(lake_name(column)) is not None
-
-
-def _says_when_it_changed(column: Column) -> bool:
-    return column.type.name in ("timestamp", "timestamptz") and bool(_CHANGED.search(lake_name(column.name)))
 
 
 # Glue takes 255 characters; the pipeline's name comes first (settings/pipeline_rules.py).
@@ -236,11 +230,11 @@ class Proposal:
 
 
 def propose_all(
-    database: Database, patterns: Patterns, topic_prefix: str | None, *, known: Mapping[TableName, str] | None = None
+    database: Database, patterns: str, topic_prefix: str | None, *, known: Mapping[TableName, str] | None = None
 ) -> Proposal:
     """Propose an entry for each matching table, except for those `known`, given with their names in the lake.
 
-    Without a topic prefix they are queried. Raises SelectionError for a pattern that matches no table.
+    Without a topic prefix they are queried. Raises UserError for a pattern that matches no table.
     """
     known = known or {}
     chosen, refused = select(database, patterns, topic_prefix, first=known)
@@ -264,7 +258,8 @@ def propose_all(
 def _with_own_name(entry: Entry, used: Collection[str]) -> Entry:
     if entry.lake_table not in used:
         return entry
-    name = next(name for number in itertools.count(2) if (name := f"{entry.lake_table}_{number}") not in used)
+    begins = entry.lake_table[: _LONGEST_LAKE_TABLE - len("_999")]
+    name = next(name for number in itertools.count(2) if (name := f"{begins}_{number}") not in used)
     said = f"another table is {entry.lake_table} in the lake, so this one is {name}"
     return replace(entry, lake_table=name, notes=(*entry.notes, said))
 

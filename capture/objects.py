@@ -63,23 +63,19 @@ def query_table(connection: Connection, settings: CapturedTableSettings) -> Tabl
             # As in the job: a name without its schema would not be found there.
             cursor.execute("SELECT set_config('search_path', %s, true)", [SOURCE_SETTINGS["search_path"]])
             cursor.execute(f"SELECT * FROM ({settings.query}\n) AS q LIMIT 0")  # noqa: S608  the user's own query
-            columns = _columns(cursor)
+            found = [
+                (column.name, column.type_code, result_modifier(column.type_code, column.precision, column.scale))
+                for column in cursor.description or ()
+            ]
+            types = types_of(cursor, {oid for _, oid, _ in found})
+            texts = type_texts(cursor, {(oid, modifier) for _, oid, modifier in found})
     except psycopg2.Error as error:
         raise LoadError(f"{name}: {explain(error)} (a query names each table with its schema)") from error
-    return Table(name=name, kind="view", columns=columns)
-
-
-def _columns(cursor: Cursor) -> tuple[Column, ...]:
-    found = [
-        (column.name, column.type_code, result_modifier(column.type_code, column.precision, column.scale))
-        for column in cursor.description or ()
-    ]
-    types = types_of(cursor, {oid for _, oid, _ in found})
-    texts = type_texts(cursor, {(oid, modifier) for _, oid, modifier in found})
-    return tuple(
-        Column(name=name, position=position, type=types[oid], modifier=modifier, type_text=texts[oid, modifier])
-        for position, (name, oid, modifier) in enumerate(found, 1)
+    columns = (
+        Column(name=column, position=position, type=types[oid], modifier=modifier, type_text=texts[oid, modifier])
+        for position, (column, oid, modifier) in enumerate(found, 1)
     )
+    return Table(name=name, kind="view", columns=tuple(columns))
 
 
 # Changes that queries can't see in any database.

@@ -1,8 +1,7 @@
 """Selects the tables that a pipeline can capture, and explains why it can't capture the others."""
 
-import fnmatch
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Container, Mapping
+from fnmatch import fnmatchcase
 
 from contract.column_types.catalogue import Carried
 from contract.column_types.types import carried
@@ -17,63 +16,38 @@ from settings.pipeline_rules import unlisted
 _OUTBOX_TABLES = ("cdc_*", "outbox_*", "current_order_*")
 
 
-class SelectionError(UserError):
-    """An invalid pattern; the text is one line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Patterns:
-    """The `--tables` option: shell patterns, `!` before those to leave out.
+def meant(text: str, tables: Collection[TableName]) -> set[TableName]:
+    """Return the tables that `--tables` names: shell patterns, comma-separated, with `!` before those to leave out.
 
     A pattern without a dot is a table's name in any schema, one with a dot is `schema.table`. Without patterns: all.
+    Raises UserError for a pattern that matches no table: it is misspelt, or the database is another.
     """
-
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-
-    @classmethod
-    def of_text(cls, text: str) -> "Patterns":
-        """Read comma-separated patterns. Raises SelectionError."""
-        parts = [part.strip() for part in text.split(",") if part.strip()]
-        if "!" in parts:
-            raise SelectionError("--tables: a ! without a pattern: write !schema.table, without a blank")
-        return cls(
-            include=tuple(part for part in parts if not part.startswith("!")),
-            exclude=tuple(part[1:] for part in parts if part.startswith("!")),
-        )
-
-    def match(self, table: TableName) -> bool:
-        """Tell whether the patterns include a table."""
-        included = not self.include or any(_matches(pattern, table) for pattern in self.include)
-        return included and not any(_matches(pattern, table) for pattern in self.exclude)
-
-    def check(self, tables: Iterable[TableName]) -> None:
-        """Raise SelectionError for a pattern that matches no table: it is misspelt, or the database is another."""
-        names = list(tables)
-        for pattern in (*self.include, *self.exclude):
-            if not any(_matches(pattern, name) for name in names):
-                raise SelectionError(f"--tables: no table matches {pattern!r}")
-
-
-def _matches(pattern: str, table: TableName) -> bool:
-    return fnmatch.fnmatchcase(str(table) if "." in pattern else table.name, pattern)
+    found, left_out = set[TableName](), set[TableName]()
+    patterns = [part.strip() for part in text.split(",") if part.strip()]
+    for part in patterns:
+        pattern = part.removeprefix("!")
+        matched = {name for name in tables if fnmatchcase(str(name) if "." in pattern else name.name, pattern)}
+        if not matched:
+            raise UserError(f"--tables: no table matches {part!r}")
+        (found if part == pattern else left_out).update(matched)
+    return (found if any(not part.startswith("!") for part in patterns) else {*tables}) - left_out
 
 
 def select(
-    database: Database, patterns: Patterns, topic_prefix: str | None, *, first: Container[TableName] = ()
+    database: Database, patterns: str, topic_prefix: str | None, *, first: Container[TableName] = ()
 ) -> tuple[list[Table], list[tuple[Table, str]]]:
     """Return the tables to capture, and the others that match, with the reason; ours and the outbox's are passed over.
 
     If two clash, one of `first` is chosen, or the first by its name. Without a topic prefix they are queried, which
-    works for any relation with columns. Raises SelectionError.
+    works for any relation with columns. Raises UserError for wrong patterns.
     """
     theirs = [table for table in database.tables if not _is_ours(table.name)]
-    patterns.check(table.name for table in theirs)
+    wanted = meant(patterns, [table.name for table in theirs])
     chosen: list[Table] = []
     refused: list[tuple[Table, str]] = []
     topics: dict[str, TableName] = {}
     for table in sorted(theirs, key=lambda table: table.name not in first):
-        if not patterns.match(table.name):
+        if table.name not in wanted:
             continue
         reason = _of_relation(table, queried=topic_prefix is None)
         if topic_prefix is not None and table.name not in first:
@@ -90,7 +64,7 @@ def select(
 def _is_ours(name: TableName) -> bool:
     """Tell whether a table is a pipeline's own (contract/source.py), or part of the outbox's mechanism (db/sql)."""
     if name.schema == SCHEMA:
-        return any(fnmatch.fnmatchcase(name.name, pattern) for pattern in _OUTBOX_TABLES)
+        return any(fnmatchcase(name.name, pattern) for pattern in _OUTBOX_TABLES)
     return name.schema.startswith("cdc_") and name.name in (HEARTBEAT, SIGNAL)
 
 
@@ -126,7 +100,13 @@ def obstacle(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str], *
         return f"{none if table.kind in HAS_ROWS else f'a {table.kind} has no key'}: {NAME_THE_KEY}"
     if said := _of_key(table, key, leave_out):
         return said
-    return _of_queries(table, key, leave_out) if queried else _of_log(table, key, leave_out)
+    if not queried:
+        return _of_log(table, key, leave_out)
+    try:
+        names = CapturedTable(schema=table.name.schema, table=table.name.name, key=key, leave_out=tuple(leave_out))
+    except ValueError as error:
+        return f"{error}: write an entry with a query in its place"
+    return next((reason for _, reason in unlisted(names)), None)
 
 
 def _of_key(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str]) -> str | None:
@@ -138,14 +118,6 @@ def _of_key(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str]) ->
         if isinstance(kind, Carried) and (reason := no_key(kind.avro)):
             return f"its key has {column.name}: {reason}"
     return None
-
-
-def _of_queries(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str]) -> str | None:
-    try:
-        names = CapturedTable(schema=table.name.schema, table=table.name.name, key=key, leave_out=tuple(leave_out))
-    except ValueError as error:
-        return f"{error}: write an entry with a query in its place"
-    return next((reason for _, reason in unlisted(names)), None)
 
 
 def _of_log(table: Table, key: tuple[str, ...], leave_out: Mapping[str, str]) -> str | None:

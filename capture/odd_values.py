@@ -176,7 +176,9 @@ def _looked(
 ) -> list[Found] | None:
     """Return one table's odd values; None if it is too large."""
     with _reading(connection, ASKED_S if all_of_them else SMALL_S) as cursor:
-        if not all_of_them and not _is_small(cursor, table):
+        if not all_of_them and table.kind in ("view", "foreign table"):
+            return None
+        if not all_of_them and int(value(cursor, _SIZE.format(table=sql.Literal(table.sql)))) > SMALL_BYTES:
             return None
         return _found(cursor, table, entry, [*_asked(table, entry)])
 
@@ -210,16 +212,19 @@ def what_stops(connection: Connection, entry: CapturedTableSettings) -> str:
 
 
 def _found(cursor: Cursor, table: Table, entry: CapturedTableSettings, asked: Sequence[Asked]) -> list[Found]:
-    slices = (asked[start : start + _AT_ONCE] for start in range(0, len(asked), _AT_ONCE))
-    key = [name for name in entry.key if name not in entry.hash]
-    return [one for part in slices for one in _counted(cursor, table, part, key)]
-
-
-def _is_small(cursor: Cursor, table: Table) -> bool:
-    if table.kind in ("view", "foreign table"):
-        return False
-    size = value(cursor, _SIZE.format(table=sql.Literal(table.sql)))
-    return int(size) <= SMALL_BYTES
+    shown = {column.name for column in table.columns} - {*table.hidden, *entry.hash}
+    texts = [sql.SQL("{}::text").format(sql.Identifier("t", name)) for name in entry.key if name in shown]
+    example = sql.SQL("concat_ws(', ', {})").format(sql.SQL(", ").join(texts)) if texts else sql.SQL("NULL::text")
+    count = sql.SQL("count(*) FILTER (WHERE {c}), min({k}) FILTER (WHERE {c})")
+    found: list[Found] = []
+    for start in range(0, len(asked), _AT_ONCE):
+        part = asked[start : start + _AT_ONCE]
+        counts = [count.format(c=sql.SQL(odd.condition).format(c=expression), k=example) for _, expression, odd in part]
+        cursor.execute(sql.SQL("SELECT {} FROM {} AS t").format(sql.SQL(", ").join(counts), sql.SQL(table.sql)))
+        row = cursor.fetchone() or ()
+        pairs = zip(row[::2], row[1::2], part, strict=True)
+        found += [Found(column, odd, int(rows), one) for rows, one, (column, _, odd) in pairs if rows]
+    return found
 
 
 def _asked(table: Table, entry: CapturedTableSettings) -> Iterator[Asked]:
@@ -237,18 +242,6 @@ def _asked(table: Table, entry: CapturedTableSettings) -> Iterator[Asked]:
 
 def _captured(table: Table, entry: CapturedTableSettings) -> list[Column]:
     return [c for c in table.columns if c.name not in (*table.hidden, *entry.leave_out)]
-
-
-def _counted(cursor: Cursor, table: Table, asked: Sequence[Asked], key: Sequence[str]) -> list[Found]:
-    readable = {column.name for column in table.columns} - {*table.hidden}
-    texts = [sql.SQL("{}::text").format(sql.Identifier("t", name)) for name in key if name in readable]
-    example = sql.SQL("concat_ws(', ', {})").format(sql.SQL(", ").join(texts)) if texts else sql.SQL("NULL::text")
-    count = sql.SQL("count(*) FILTER (WHERE {c}), min({k}) FILTER (WHERE {c})")
-    counts = [count.format(c=sql.SQL(odd.condition).format(c=expression), k=example) for _, expression, odd in asked]
-    cursor.execute(sql.SQL("SELECT {} FROM {} AS t").format(sql.SQL(", ").join(counts), sql.SQL(table.sql)))
-    row = cursor.fetchone() or ()
-    pairs = zip(row[::2], row[1::2], asked, strict=True)
-    return [Found(column, odd, int(rows), one) for rows, one, (column, _, odd) in pairs if rows]
 
 
 def _place(one: Found) -> str:

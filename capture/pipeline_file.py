@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -108,12 +108,12 @@ def compare(pipeline: Pipeline, database: Database, entries: tuple[Entry, ...], 
             said.append(f"{name} is in the file, but not in the database, or in a schema that --schema leaves out")
             continue
         file = folder / pipeline.schema_file(settings)
-        lost, fields = _not_captured(settings, there[name]), _fields(file)
-        # A field of the schema can't be left out, too: its column gets a line of its own below.
+        lost = _not_captured(settings, there[name])
+        settings = settings.model_copy(update={"leave_out": (*settings.leave_out, *lost)})
+        changed, lines, fields = _compare_schema(avro_schema(pipeline.name, settings, there[name]), file)
+        # A field of the schema can't be left out, too: its column has a line of its own.
         if others := {column: why for column, why in lost.items() if column not in fields}:
             left_out[name] = others
-        settings = settings.model_copy(update={"leave_out": (*settings.leave_out, *lost)})
-        changed, lines = _compare_schema(avro_schema(pipeline.name, settings, there[name]), file)
         said += [f"{name}: {line}" for line in lines]
         if changed:
             schemas[pipeline.schema_file(settings)] = changed
@@ -129,28 +129,19 @@ def _not_captured(settings: CapturedTableSettings, table: Table) -> dict[str, st
     return {name: reason for name, reason in found if name not in (*settings.key, *settings.hash)}
 
 
-def _fields(path: Path) -> set[str]:
-    with contextlib.suppress(OSError, ValueError, AttributeError, LookupError, TypeError):
-        return _sources(json.loads(path.read_text(encoding="utf-8")))
-    return set()
-
-
-def _sources(schema: Mapping[str, Any]) -> set[str]:
-    return {field.get(SOURCE_NAME, field["name"]) for field in schema["fields"]}
-
-
-def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return the schema with its missing fields, None if none are missing, and the other differences."""
+def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] | None, list[str], Collection[str]]:
+    """Return the schema with its missing fields, None if none are missing; other differences; the columns it has."""
     if not path.is_file():
-        return wanted, []
+        return wanted, [], ()
     try:
         present = json.loads(path.read_text(encoding="utf-8"))
         fields = {field.get(SOURCE_NAME, field["name"]): field for field in present["fields"]}
     except (ValueError, AttributeError, LookupError, TypeError):
-        return None, [f"{path.name} isn't an Avro schema: remove it, and run this again"]
+        return None, [f"{path.name} isn't an Avro schema: remove it, and run this again"], ()
     new = {field.get(SOURCE_NAME, field["name"]): field for field in wanted["fields"]}
     said = [
-        f"{path.name} says {_type(fields[column])} of {column}, the database {_type(new[column])}"
+        f"{path.name} says {json.dumps(fields[column]['type'])} of {column}, the database"
+        f" {json.dumps(new[column]['type'])}"
         for column in fields
         if column in new and _value_type(fields[column]) != _value_type(new[column])
     ]
@@ -161,10 +152,10 @@ def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] 
     ]
     lacking = [field for column, field in new.items() if column not in fields]
     if not lacking:
-        return None, said
+        return None, said, fields
     # Fields added by capturing stay at the end.
     ordered = sorted((*present["fields"], *lacking), key=lambda field: str(field["name"]).startswith("__"))
-    return present | {"fields": ordered}, said
+    return present | {"fields": ordered}, said, fields
 
 
 def _value_type(avro_field: Mapping[str, Any]) -> Any:
@@ -172,10 +163,6 @@ def _value_type(avro_field: Mapping[str, Any]) -> Any:
     kind = avro_field["type"]
     branches = [branch for branch in kind if branch != "null"] if isinstance(kind, list) else [kind]
     return branches[0] if len(branches) == 1 else branches
-
-
-def _type(avro_field: Mapping[str, Any]) -> str:
-    return json.dumps(avro_field["type"])
 
 
 def write_new(

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -145,13 +146,11 @@ def tls(parameters: Mapping[str, Any]) -> dict[str, str]:
     PGSSLROOTCERT. For other servers `sslmode` decides, else a PGSSLMODE that verifies, else TLS is required; on this
     machine it is optional.
     """
-    hosts = hosts_of(parameters)
-    address = str(parameters.get("hostaddr") or os.environ.get("PGHOSTADDR", ""))
     root = parameters.get("sslrootcert") or os.environ.get("PGSSLROOTCERT")
-    if any(map(rds_ca.is_rds, hosts)):
+    if any(map(rds_ca.is_rds, _list(parameters.get("host")))):
         return {"sslmode": VERIFIED, "sslrootcert": str(root or rds_ca.BUNDLE)}
     chosen = os.environ.get("PGSSLMODE", "")
-    default = "prefer" if all(map(is_here, [*hosts, address])) else "require"
+    default = "prefer" if stays_here(parameters) else "require"
     mode = str(parameters.get("sslmode") or (chosen if chosen.startswith("verify-") else default))
     # With a certificate libpq treats `require` as this; Java doesn't.
     mode = "verify-ca" if root and mode == "require" else mode
@@ -160,14 +159,19 @@ def tls(parameters: Mapping[str, Any]) -> dict[str, str]:
     return {"sslmode": mode, "sslrootcert": str(root or os.path.expanduser(LIBPQS_ROOT))}  # noqa: PTH111  never fails
 
 
-def hosts_of(parameters: Mapping[str, Any]) -> list[str]:
-    """Return the hosts that libpq would try; none for its default, a socket."""
-    return [host for host in str(parameters.get("host") or "").split(",") if host]
+def stays_here(parameters: Mapping[str, Any]) -> bool:
+    """Tell whether all hosts and addresses that libpq would try are on this machine; its default is a socket."""
+    address = parameters.get("hostaddr") or os.environ.get("PGHOSTADDR")
+    return all(map(is_here, (*_list(parameters.get("host")), *_list(address))))
+
+
+def _list(hosts: object) -> list[str]:
+    return [host for host in str(hosts or "").split(",") if host]
 
 
 def is_here(host: str) -> bool:
     """Tell whether a host, an address or a socket's folder is on this machine."""
-    return host in ("", "localhost", "::1") or host.startswith(("127.", "/"))
+    return host in ("", "localhost", "::1") or host.startswith("/") or re.fullmatch(r"127(\.\d+){3}", host) is not None
 
 
 def _explain(error: psycopg2.Error, parameters: Mapping[str, Any]) -> str:

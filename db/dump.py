@@ -2,7 +2,7 @@
 
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -65,38 +65,19 @@ def read_rows(path: Path, wanted: Wanted, *, known_by: str) -> dict[str, list[Ro
     skipped. Raises LoadError with file, line and reason if the dump is unreadable or incomplete.
     """
     tokens = Tokens(path, _text(path))
-    found = _Rows(wanted)
+    rows: dict[str, list[Row]] = {table: [] for table in wanted.tables}
     while (token := tokens.next()).kind != END:
         if token.is_one_of("\\"):  # a command of psql, such as \connect
             tokens.rest_of_line()
         elif token.is_one_of("INSERT"):
-            _read_insert(tokens, found)
+            _read_insert(tokens, wanted, rows)
         elif token.is_one_of("COPY"):
-            _read_copy(tokens, found)
+            _read_copy(tokens, wanted, rows)
         elif not token.is_one_of(";"):
             _skip_statement(tokens)
-    if not found.rows[known_by]:
+    if not rows[known_by]:
         raise LoadError(f"{path} holds no rows of the table {known_by}: is it a dump of {wanted.whose}'s data?")
-    return found.rows
-
-
-class _Rows:
-    """The rows read so far of each wanted table."""
-
-    def __init__(self, wanted: Wanted) -> None:
-        self.wanted = wanted
-        self.rows: dict[str, list[Row]] = {table: [] for table in wanted.tables}
-
-    def add(self, tokens: Tokens, table: str, named: tuple[str, ...] | None, values: Row, start: int) -> None:
-        """Keep a row; a column that the dump doesn't name is NULL."""
-        columns = self.wanted.tables[table]
-        named = named or columns
-        if len(values) != len(named):
-            raise tokens.fail(f"{len(values)} values for the {len(named)} columns of {table}", start)
-        if named != columns:
-            by_name = dict(zip(named, values, strict=True))
-            values = tuple(by_name.get(column) for column in columns)
-        self.rows[table].append(values)
+    return rows
 
 
 def read_file(path: Path) -> bytes:
@@ -127,8 +108,9 @@ def _text(path: Path) -> str:
         raise LoadError(f"{path} isn't UTF-8 text (byte {error.start}): write it with `pg_dump -E UTF8`") from error
     if "\0" in text:
         raise LoadError(f"{path} isn't a plain-text dump: write it with `pg_dump --format=plain`")
-    # As Path.read_text reads it.
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if text.count("\n") == text.count("\r\n"):
+        # Written on Windows, values included; elsewhere a value has the line ends that it should have.
+        text = text.replace("\r\n", "\n")
     if _HEADER in text[:2000] and _FOOTER not in text[-2000:]:
         raise LoadError(f"{path} is truncated: the line {_FOOTER!r} is missing at its end")
     return text
@@ -140,15 +122,13 @@ def _skip_statement(tokens: Tokens) -> None:
             raise tokens.unexpected(token, "';'")
 
 
-def _read_insert(tokens: Tokens, found: _Rows) -> None:
+def _read_insert(tokens: Tokens, wanted: Wanted, rows: dict[str, list[Row]]) -> None:
     tokens.expect("INTO")
-    table, columns = _read_target(tokens, found.wanted)
+    keep = _read_target(tokens, wanted, rows)
     tokens.expect("VALUES")
     while True:
         start = tokens.position
-        values = tuple(_read_list(tokens, _read_value))
-        if table is not None:
-            found.add(tokens, table, columns, values, start)
+        keep(tuple(_read_list(tokens, _read_value)), start)
         token = tokens.next()
         if token.is_one_of("ON"):
             _skip_statement(tokens)
@@ -158,8 +138,8 @@ def _read_insert(tokens: Tokens, found: _Rows) -> None:
             raise tokens.unexpected(token, "',' or ';'")
 
 
-def _read_copy(tokens: Tokens, found: _Rows) -> None:
-    table, columns = _read_target(tokens, found.wanted)
+def _read_copy(tokens: Tokens, wanted: Wanted, rows: dict[str, list[Row]]) -> None:
+    keep = _read_target(tokens, wanted, rows)
     for text in ("FROM", "STDIN", ";"):
         tokens.expect(text)
     tokens.rest_of_line()
@@ -170,29 +150,35 @@ def _read_copy(tokens: Tokens, found: _Rows) -> None:
             raise tokens.fail("the data of COPY doesn't end with '\\.': the dump is truncated")
         if line == "\\.":
             return
-        if table is not None:
-            values = tuple(None if field == "\\N" else _unescape(field) for field in line.split("\t"))
-            found.add(tokens, table, columns, values, start)
+        keep((None if field == "\\N" else _unescape(field) for field in line.split("\t")), start)
 
 
-def _read_target(tokens: Tokens, wanted: Wanted) -> tuple[str | None, tuple[str, ...] | None]:
-    """Read a table and its column names; None for a table that is skipped, None for no column names."""
+def _read_target(tokens: Tokens, wanted: Wanted, rows: dict[str, list[Row]]) -> Callable[[Iterable[Cell], int], None]:
+    """Read a table and its column names; return what keeps a row that begins at a position, or skips it."""
     start = tokens.peek().position
     table = _read_name(tokens)
     while tokens.peek().is_one_of("."):
         tokens.next()
         table = _read_name(tokens)
-    columns = tuple(_read_list(tokens, _read_name)) if tokens.peek().is_one_of("(") else None
-    if table in DERIVED_TABLES or table.startswith(DERIVED_PREFIX):
-        return None, columns
-    if table not in wanted.tables:
-        if wanted.others:
-            return None, columns
+    columns = wanted.tables.get(table, ())
+    named = tuple(_read_list(tokens, _read_name)) if tokens.peek().is_one_of("(") else columns
+    is_derived = table in DERIVED_TABLES or table.startswith(DERIVED_PREFIX)
+    if is_derived or (wanted.others and not columns):
+        return lambda _values, _start: None
+    if not columns:
         raise tokens.fail(f"the table {table} isn't one of {wanted.whose}'s {len(wanted.tables)}", start)
-    unknown = [column for column in columns or () if column not in wanted.tables[table]]
+    unknown = [column for column in named if column not in columns]
     if unknown and not wanted.others:
         raise tokens.fail(f"the table {table} has no column {unknown[0]}", start)
-    return table, columns
+
+    def keep(values: Iterable[Cell], start: int) -> None:
+        row = tuple(values)
+        if len(row) != len(named):
+            raise tokens.fail(f"{len(row)} values for the {len(named)} columns of {table}", start)
+        # A column that the dump doesn't name is NULL.
+        rows[table].append(row if named == columns else tuple(map(dict(zip(named, row, strict=True)).get, columns)))
+
+    return keep
 
 
 def _read_list(tokens: Tokens, read: Callable[[Tokens], Item]) -> Iterator[Item]:

@@ -60,7 +60,11 @@ class Tokens:
             if kind == "comment":
                 self._skip_comment(start)
             elif kind == "dollar":
-                return self._dollar_string(match.group(), start)
+                tag, begin = match.group(), self.position
+                if (end := self._text.find(tag, begin)) < 0:
+                    raise self.fail(f"the text after {tag} doesn't end: the dump is truncated", start)
+                self.position = end + len(tag)
+                return Token(kind, self._text[begin:end], start)
             elif kind == "symbol" and match.group() in "'\"":
                 raise self.fail("a quoted text doesn't end: the dump is truncated", start)
             elif kind != "blank":
@@ -104,11 +108,3 @@ class Tokens:
                 raise self.fail("a comment doesn't end: the dump is truncated", start)
             depth += 1 if edge.group() == "/*" else -1
             self.position = edge.end()
-
-    def _dollar_string(self, tag: str, start: int) -> Token:
-        end = self._text.find(tag, self.position)
-        if end < 0:
-            raise self.fail(f"the text after {tag} doesn't end: the dump is truncated", start)
-        token = Token("dollar", self._text[self.position : end], start)
-        self.position = end + len(tag)
-        return token

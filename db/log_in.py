@@ -15,7 +15,7 @@ import psycopg2
 from psycopg2.extensions import parse_dsn
 
 from contract.source import DATABASE
-from db.connecting import Connection, LoadError, NoPasswordError, UnreachableError, connect, hosts_of, is_here, tls
+from db.connecting import Connection, LoadError, NoPasswordError, UnreachableError, connect, stays_here, tls
 
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError
@@ -88,7 +88,7 @@ def of_dsn(dsn: str) -> dict[str, str]:
     service = given.pop("service", os.environ.get("PGSERVICE", ""))
     given = (_of_service(service) if service else {}) | given
     given = {key: os.environ[name] for key, name in _VARIABLES.items() if os.environ.get(name)} | given
-    if given.get("sslmode") in _WEAK and not all(map(is_here, [*hosts_of(given), given.get("hostaddr", "")])):
+    if given.get("sslmode") in _WEAK and not stays_here(given):
         raise LoadError(f"DSN has sslmode={given['sslmode']}: a password only goes to another machine over TLS")
     return given
 
@@ -136,7 +136,10 @@ def of_secret(secret_id: str) -> dict[str, str | int]:
     if missing := [key for key in ("user", "password") if key not in parameters]:
         raise LoadError(f"the secret {secret_id} has no {' and no '.join(missing)}: it must be JSON as RDS writes it")
     if "port" in parameters:
-        parameters["port"] = _port(secret_id, str(parameters["port"]))
+        port = str(parameters["port"])
+        if not port.isascii() or not port.isdigit() or not 1 <= int(port) <= 65_535:
+            raise LoadError(f"the secret {secret_id} has a port that isn't a number from 1 to 65535")
+        parameters["port"] = int(port)
     return parameters
 
 
@@ -151,8 +154,7 @@ def _values(secret_id: str) -> Mapping[str, object]:
         client = boto3.client("secretsmanager", config=config)
         text = client.get_secret_value(SecretId=secret_id).get("SecretString", "")
     except ClientError as error:
-        kind = UnreachableError if _may_pass(error) else LoadError
-        raise kind(f"cannot read the secret {secret_id}: {_explain(error)}") from error
+        raise _explained(secret_id, error) from error
     except NoRegionError as error:
         raise LoadError("no AWS region: set AWS_REGION, or choose a profile with AWS_PROFILE") from error
     except NoCredentialsError as error:
@@ -169,18 +171,10 @@ def _values(secret_id: str) -> Mapping[str, object]:
     return values
 
 
-def _explain(error: "ClientError") -> str:
+def _explained(secret_id: str, error: "ClientError") -> LoadError:
     details = error.response.get("Error", {})
-    hint = _HINTS.get(details.get("Code", ""))
-    return " ".join(details.get("Message", str(error)).split()).rstrip(".") + (f" ({hint})" if hint else "")
-
-
-def _may_pass(error: "ClientError") -> bool:
-    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return "Throttl" in error.response.get("Error", {}).get("Code", "") or status == 429 or status >= 500
-
-
-def _port(secret_id: str, text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65_535:
-        raise LoadError(f"the secret {secret_id} has a port that isn't a number from 1 to 65535")
-    return int(text)
+    code, status = details.get("Code", ""), error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    hint = f" ({_HINTS[code]})" if code in _HINTS else ""
+    said = " ".join(details.get("Message", str(error)).split()).rstrip(".")
+    may_pass = "Throttl" in code or status == 429 or status >= 500
+    return (UnreachableError if may_pass else LoadError)(f"cannot read the secret {secret_id}: {said}{hint}")

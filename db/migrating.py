@@ -13,7 +13,7 @@ from psycopg2 import errors
 
 from contract.source import SCHEMA
 from db import outbox
-from db.connecting import LOCK_TIMEOUT_S, Cursor, LaterError, NewerError, transaction
+from db.connecting import LOCK_TIMEOUT_S, Cursor, LaterError, NewerError, transaction, value
 
 # An arbitrary key; every preparation takes this one.
 ADVISORY_LOCK = 10_248
@@ -133,7 +133,7 @@ def _refresh_piece(parameters: Mapping[str, Any], size: int) -> int | None:
         # No piece is smaller than one order: for that there is only the limit of waiting for locks.
         cursor.execute("SET LOCAL statement_timeout = %s", (PIECE_MS if size > 1 else 0,))
         try:
-            return outbox.refresh_step(cursor, size)
+            return int(value(cursor, f"SELECT {SCHEMA}.outbox_refresh_step(%s)", [size]))
         except IN_THE_WAY:
             cursor.connection.rollback()
             return None

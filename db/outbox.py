@@ -26,7 +26,10 @@ def check_loadable(cursor: Cursor, *, replace: bool) -> SourceState:
             " set it in postgresql.conf (on Aurora and RDS: rds.logical_replication=1) and restart the server"
         )
     if replace:
-        _check_nobody_reads(cursor)
+        active = "SELECT slot_name FROM pg_replication_slots WHERE database = current_database() AND active LIMIT 1"
+        # Its tables would vanish.
+        if slot := value(cursor, active):
+            raise LoadError(f"the replication slot {slot} is in use: stop the connector, then load with --replace")
     elif state.own_schema:
         raise LoadError(f"the schema {SCHEMA} is already there: add --replace to drop it and load it again")
     elif state.published is not None:
@@ -49,13 +52,6 @@ def check_role(state: SourceState) -> None:
     """Raise LoadError if a role of the connector's name is an administrator: it would get a known password."""
     if state.role_is_administrator:
         raise LoadError(f"the role {CONNECTOR_ROLE} is there with an administrator's rights: rename or demote it first")
-
-
-def _check_nobody_reads(cursor: Cursor) -> None:
-    """Refuse while a connector streams: its tables would vanish."""
-    active = "SELECT slot_name FROM pg_replication_slots WHERE database = current_database() AND active LIMIT 1"
-    if slot := value(cursor, active):
-        raise LoadError(f"the replication slot {slot} is in use: stop the connector, then load with --replace")
 
 
 SQL_FOLDER = Path(__file__).resolve().parent / "sql"
@@ -195,7 +191,7 @@ def lock(cursor: Cursor, max_wait_s: float) -> None:
 def upgrade(cursor: Cursor, found: Version) -> None:
     """Bring an outbox up to this code's version, under `lock`; rows, slot and publication stay.
 
-    Afterwards its rows must be checked, which is recorded: `refresh_step` does it.
+    Afterwards its rows must be checked, which is recorded: db/migrating.py does it.
     """
     target = wanted()
     new_views = found.views != target.views or found.steps != target.steps
@@ -213,11 +209,6 @@ def upgrade(cursor: Cursor, found: Version) -> None:
         run(cursor, RIGHTS_FILE)
     cursor.execute(f"SELECT {SCHEMA}.outbox_refresh_all()")
     _note(cursor, target)
-
-
-def refresh_step(cursor: Cursor, size: int) -> int:
-    """Bring the next `size` orders' rows up to date; return how many were checked, 0 when none is left."""
-    return int(value(cursor, f"SELECT {SCHEMA}.outbox_refresh_step(%s)", [size]))
 
 
 def _run_functions(cursor: Cursor) -> None:

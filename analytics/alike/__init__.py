@@ -21,20 +21,15 @@ def reword(statement: exp.Expr, engine: Engine, *, first: Way = lambda node: nod
     holder = exp.Paren(this=statement)
     # Inner parts first: they move along when their parent is replaced.
     for node in reversed(list(statement.walk())):
-        made = first(node)
-        if made is node:
-            made = _made(node, engine)
+        made, kind = first(node), type(node)
+        if made is node and kind in _IN_BOTH:
+            made = _IN_BOTH[kind](node)
+        elif made is node and kind in _BY_ENGINE:
+            made = _BY_ENGINE[kind](node, engine)
         if made is not node:
             made.type = made.type or node.type
             node.replace(made)
     return cast(exp.Expression, holder.this)
-
-
-def _made(node: exp.Expr, engine: Engine) -> exp.Expr:
-    kind = type(node)
-    if kind in _IN_BOTH:
-        return _IN_BOTH[kind](node)
-    return _BY_ENGINE[kind](node, engine) if kind in _BY_ENGINE else node
 
 
 def _fetch(node: exp.Fetch) -> exp.Expr:

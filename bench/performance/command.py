@@ -20,8 +20,7 @@ from typing import Annotated, Any
 import psutil
 import typer
 
-from bench.performance.benches import BENCHES, Bench
-from bench.performance.page import render
+from bench.performance.page import BENCHES, Bench, render
 from bench.results import RECORD, check_names
 from contract.errors import NO
 from spark_jobs.runtime.archive import ROOT
@@ -44,7 +43,10 @@ def main(
     check_names("--only", only or (), BENCHES)
     folder = folder or (SHORT if short else DOCS)
     folder.mkdir(parents=True, exist_ok=True)
-    found = _earlier(folder / f"{NAME}.json") if only else {"machine": machine(), "benches": {}}
+    found: dict[str, Any] = {"machine": machine(), "benches": {}}
+    if only and (file := folder / f"{NAME}.json").is_file():
+        # Each says on which machine it ran.
+        found |= json.loads(file.read_text(encoding="utf-8"))
     status = 0
     for name, bench in BENCHES.items():
         words = bench.short if short else bench.words
@@ -54,12 +56,6 @@ def main(
         status = status or found["benches"][name]["status"]
         write(found, folder)
     raise typer.Exit(NO if status else 0)
-
-
-def _earlier(path: Path) -> dict[str, Any]:
-    """Return an earlier run's figures; each says on which machine it ran."""
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"benches": {}}
-    return {"machine": machine()} | found
 
 
 def machine() -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from bench import results
-from bench.order_events import first, outbox
+from bench.cases import CASES
 from operate.costs.bill import requests_of_rounds
 from operate.costs.prices import Prices, load_prices
 from settings.environment import Environment
@@ -37,20 +37,14 @@ def main(
     command = [sys.executable, "-m", "cli", "aws", "costs", "-e", env, "--json"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     [bill] = json.loads(done.stdout)
-    event_bytes = sum(len(line.encode()) for line in first(EVENTS, outbox)) / EVENTS
+    event_bytes = sum(len(line.encode()) for line in CASES["copy-on-write"].first(EVENTS)) / EVENTS
     month = Month(load(env), load_prices(), bill["items"], event_bytes)
     others = tomllib.loads(ALTERNATIVES.read_text(encoding="utf-8"))["alternatives"]
     rows: list[list[results.Value]] = [["this project", *(round(month.ours(rate)) for rate in RATES), ""]]
-    rows += [[other["name"], *_usd(month, other), _where_from(other)] for other in others]
+    for other in others:
+        usd = [None if "missing" in other else round(month.other(other, rate)) for rate in RATES]
+        rows.append([other["name"], *usd, str(other.get("missing", other.get("read")))])
     results.show("costs", f"USD a month, {env}, events of {month.event_bytes:.0f} bytes", HEADS, rows)
-
-
-def _usd(month: "Month", other: Mapping[str, Any]) -> list[results.Value]:
-    return [None if "missing" in other else round(month.other(other, rate)) for rate in RATES]
-
-
-def _where_from(other: Mapping[str, Any]) -> str:
-    return str(other["missing"]) if "missing" in other else f"{other['read']}"
 
 
 @dataclass(frozen=True)
@@ -63,7 +57,11 @@ class Month:
     event_bytes: float
 
     def ours(self, rate: float) -> float:
-        return self._base() + self._kept(rate) + self._commits(rate)
+        """Return the bill, with a commit in each round, or one for each of fewer changes than rounds."""
+        landed = rate * self.event_bytes * self.environment.lake.landing_expiry_days * 24 * 3600 / GB
+        kept = self._in_kafka(rate) + landed * self.prices.of("s3.storage").usd
+        interval = self.environment.pipelines[0].job.sync_interval_seconds
+        return self._base() + kept + requests_of_rounds(self.prices, max(interval, 1 / rate))[0]
 
     def other(self, other: Mapping[str, Any], rate: float) -> float:
         """Return the bill without what isn't needed, and with the units or the volume that it has in their place."""
@@ -77,15 +75,6 @@ class Month:
         left = [one for one in self.items if not one["what"].startswith("S3 requests")]
         left = [one for one in left if one["part"] not in without and not any(word in one["what"] for word in without)]
         return sum(one["usd"] or 0 for one in left)
-
-    def _commits(self, rate: float) -> float:
-        """Return the USD of requests: a commit in each round, or, of fewer changes than rounds, one for each."""
-        interval = self.environment.pipelines[0].job.sync_interval_seconds
-        return requests_of_rounds(self.prices, max(interval, 1 / rate))[0]
-
-    def _kept(self, rate: float) -> float:
-        landed = rate * self.event_bytes * self.environment.lake.landing_expiry_days * 24 * 3600 / GB
-        return self._in_kafka(rate) + landed * self.prices.of("s3.storage").usd
 
     def _in_kafka(self, rate: float) -> float:
         """Return the USD of volumes beyond those of the bill; each broker may have a copy of each event."""

@@ -4,11 +4,10 @@ import re
 import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from bench.performance.benches import BENCHES, CASES
 from bench.results import Value, number, text
 from settings.environment_pipeline import Job
 
@@ -18,6 +17,42 @@ QUIET_PERCENT = 10
 RATES = (10_000, 100_000)
 # sync_interval_seconds' default.
 ROUND_S = Job.model_fields["sync_interval_seconds"].default
+
+
+COMMAND = "./lake dev bench"
+_TINY = "--events 30 --changes 10 --commits 0 --counted 0 --rounds 1 --way job --way plain"
+
+
+class Bench(NamedTuple):
+    """The words after `./lake dev bench`; `short`: those of a tiny size, None: not in a short run."""
+
+    words: str
+    short: str | None = None
+
+    @property
+    def command(self) -> str:
+        return f"{COMMAND} {self.words}"
+
+
+# What `./lake dev bench all` runs.
+BENCHES = {
+    "copy-on-write": Bench("job --case copy-on-write"),
+    # Both in one: the other cases differ from it in what the job's own tests cover.
+    "merge-on-read": Bench("job --case merge-on-read", f"job --case merge-on-read {_TINY}"),
+    "30-columns": Bench("job --case 30-columns --commits 10"),
+    "100-partitions": Bench("job --case 100-partitions --commits 10"),
+    "first-load": Bench("first-load --rows 1000000 --runs 5"),
+    "query": Bench("query --seeds 5 --rows 1000000"),
+    "freshness": Bench("freshness"),
+    "requests": Bench("requests"),
+    "growth": Bench("requests --commits 500 --parts 5 --layout default"),
+    "landed": Bench("requests --commits 20 --parts 1 --layout default --landed 100000"),
+    "tables": Bench("tables"),
+    "reconcile": Bench("reconcile"),
+    "outbox": Bench("outbox --rounds 5", "outbox --transactions 20 --clients 2 --rounds 1"),
+    "costs": Bench("costs", "costs"),
+}
+CASES = ("copy-on-write", "merge-on-read", "30-columns", "100-partitions")
 
 
 def render(found: dict[str, Any]) -> str:
@@ -53,7 +88,14 @@ class Page:
 
     def origin(self, *benches: str) -> str:
         """Say which commands repeat it, when they ran, and what they complained about."""
-        return "\n".join(self._origin(bench) for bench in benches if bench in self._benches)
+        lines = []
+        for ran in (self._benches[bench] for bench in benches if bench in self._benches):
+            ended = f"; ended with {ran['status']}: {ran['said']}" if ran["status"] and ran["tables"] else ""
+            busy = f"; cores {ran['busy_percent']} % busy before" if (ran["busy_percent"] or 0) > QUIET_PERCENT else ""
+            machine = _machine(ran["machine"])
+            elsewhere = f"; on {machine}" if machine != self.machine else ""
+            lines.append(f"`{ran['command']}`, {ran['date']}, {ran['commit']}{elsewhere}{busy}{ended}  ")
+        return "\n".join(lines)
 
     def programs(self) -> str:
         """Return the comparison of all cases: a line for each program, and what is missing."""
@@ -76,9 +118,10 @@ class Page:
     def _steps(self, case: str) -> dict[str, dict[str, list[Value]]]:
         """Return a case's rows (bench.against_others.HEADS) by program and kind of step."""
         found: dict[str, dict[str, list[Value]]] = {}
-        recorded = self._recorded(case, case)
-        for row in recorded["rows"] if recorded else ():
-            found.setdefault(row[1], {})[_kind(row[0])] = row
+        for row in (self._recorded(case, case) or {"rows": ()})["rows"]:
+            words = row[0].split()
+            kind = "counted" if row[0].endswith(" on S3") else words[min(1, len(words) - 1)]
+            found.setdefault(row[1], {})[kind] = row
         return found
 
     def lead(self) -> dict[str, float] | None:
@@ -92,10 +135,10 @@ class Page:
 
     def limits(self) -> list[list[Value]]:
         """Return, for each part that is measured, what one does a second, and how many a rate needs."""
-        rows: list[list[Value]] = []
-        for what, capacity, setting in self._capacities():
-            rows.append([what, round(capacity), *(round(rate / capacity, 1) for rate in RATES), setting])
-        return rows
+        return [
+            [what, round(capacity), *(round(rate / capacity, 1) for rate in RATES), setting]
+            for what, capacity, setting in self._capacities()
+        ]
 
     def _capacities(self) -> Iterable[tuple[str, float, str]]:
         if order := self._row("outbox", "outbox", "new order", "ours"):
@@ -110,7 +153,9 @@ class Page:
         steps = self._steps(CASES[0]).get("job", {})
         if not steps.keys() >= {*_KINDS[:2]}:
             return None
-        (many, dear), (few, cheap) = ((_count(row[0]), median(row[2])) for row in (steps[kind] for kind in _KINDS[:2]))
+        first, changes = (steps[kind] for kind in _KINDS[:2])
+        many, few = (int(str(row[0]).split()[0].replace(",", "")) for row in (first, changes))
+        dear, cheap = median(first[2]), median(changes[2])
         return (dear - cheap) / (many - few) if many > few and dear > cheap else None
 
     @property
@@ -128,8 +173,7 @@ class Page:
         return {"busy": ROUND_S / median(commit[2]), "idle": 1024 / median(idle[1])}
 
     def _row(self, bench: str, name: str, *begins: str) -> list[Value] | None:
-        recorded = self._recorded(bench, name)
-        rows = recorded["rows"] if recorded else ()
+        rows = (self._recorded(bench, name) or {"rows": ()})["rows"]
         return next((row for row in rows if tuple(row[: len(begins)]) == begins), None)
 
     def _recorded(self, bench: str, name: str) -> dict[str, Any] | None:
@@ -141,32 +185,12 @@ class Page:
             return f"No figures: `{ran['command']}` ended with {ran['status']} on {ran['date']}: {ran['said']}"
         return f"Not measured: `{BENCHES[bench].command}`."
 
-    def _origin(self, bench: str) -> str:
-        ran = self._benches[bench]
-        ended = f"; ended with {ran['status']}: {ran['said']}" if ran["status"] and ran["tables"] else ""
-        busy = f"; cores {ran['busy_percent']} % busy before" if (ran["busy_percent"] or 0) > QUIET_PERCENT else ""
-        machine = _machine(ran["machine"])
-        elsewhere = f"; on {machine}" if machine != self.machine else ""
-        return f"`{ran['command']}`, {ran['date']}, {ran['commit']}{elsewhere}{busy}{ended}  "
-
 
 def _machine(of: dict[str, Any]) -> str:
     return f"{of['cpu']}, {of['cores']} cores, {of['memory_gb']} GB, Linux {of['kernel']}"
 
 
 _KINDS = ("events", "changes", "commits", "counted")
-
-
-def _kind(step: str) -> str:
-    """Return which of the steps of bench.against_others it is."""
-    if step.endswith(" on S3"):
-        return "counted"
-    words = step.split()
-    return words[1] if len(words) > 1 else step
-
-
-def _count(step: Value) -> int:
-    return int(str(step).split()[0].replace(",", ""))
 
 
 def median(value: Value) -> float:

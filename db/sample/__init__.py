@@ -29,13 +29,7 @@ _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 def copy_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the rows in the text format of COPY, a line each."""
     for row in rows:
-        yield "\t".join(_copy_field(cell) for cell in row) + "\n"
-
-
-def _copy_field(cell: Cell) -> str:
-    if cell is None:
-        return r"\N"
-    return cell.translate(_ESCAPES) if isinstance(cell, str) else str(cell)
+        yield "\t".join(r"\N" if cell is None else str(cell).translate(_ESCAPES) for cell in row) + "\n"
 
 
 NORTHWIND = FOLDER / "northwind.sql"

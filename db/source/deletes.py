@@ -43,38 +43,28 @@ def horizon_lsn(cursor: Cursor, *, timeout_s: float) -> int:
 
 
 def deleted_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Iterable[Key]) -> list[Key]:
-    """Return those of `keys`, each its columns' values as text, without a row in the table."""
-    wanted = list(keys)
-    gone: list[Key] = []
-    for start in range(0, len(wanted), KEYS_PER_LOOK):
-        gone += _deleted_keys(cursor, table, key, wanted[start : start + KEYS_PER_LOOK])
-    return gone
+    """Return those of `keys`, each its columns' values as text, without a row in the table.
 
-
-def _deleted_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Sequence[Key]) -> list[Key]:
-    names = [sql.Identifier(f"k{number}") for number in range(len(key))]
-    given = [sql.SQL("{}::text[]").format(sql.Literal(list(values))) for values in zip(*keys, strict=True)]
-    same = [
-        sql.SQL("t.{} = g.{}::{}").format(sql.Identifier(column), name, sql.SQL(kind))
-        for column, name, kind in zip(key, names, _types(cursor, table, key), strict=True)
-    ]
-    cursor.execute(
-        sql.SQL(
-            "SELECT g.place FROM unnest({given}) WITH ORDINALITY AS g({names}, place)"
-            " WHERE NOT EXISTS (SELECT FROM {table} t WHERE {same}) ORDER BY 1"
-        ).format(
-            given=sql.SQL(", ").join(given),
-            names=sql.SQL(", ").join(names),
-            table=sql.Identifier(*table),
-            same=sql.SQL(" AND ").join(same),
-        )
-    )
-    return [keys[place - 1] for (place,) in cursor.fetchall()]
-
-
-def _types(cursor: Cursor, table: Name, key: Sequence[str]) -> list[str]:
-    """Return the types of a table's columns as SQL writes them. Raises LoadError for a missing column."""
-    found = {column.name: column.type_text for one in read_tables(cursor, [table]).values() for column in one.columns}
-    if missing := [name for name in key if name not in found]:
+    Raises LoadError for a missing column.
+    """
+    types = {column.name: column.type_text for one in read_tables(cursor, [table]).values() for column in one.columns}
+    if missing := [name for name in key if name not in types]:
         raise LoadError(f"the source's table {'.'.join(table)} has no column {', '.join(missing)}")
-    return [found[name] for name in key]
+    names = [sql.Identifier(f"k{number}") for number in range(len(key))]
+    same = [
+        sql.SQL("t.{} = g.{}::{}").format(sql.Identifier(column), name, sql.SQL(types[column]))
+        for column, name in zip(key, names, strict=True)
+    ]
+    query = sql.SQL(
+        "SELECT g.place FROM unnest({given}) WITH ORDINALITY AS g({names}, place)"
+        " WHERE NOT EXISTS (SELECT FROM {table} t WHERE {same}) ORDER BY 1"
+    )
+    parts = {"names": sql.SQL(", ").join(names), "table": sql.Identifier(*table), "same": sql.SQL(" AND ").join(same)}
+    gone: list[Key] = []
+    wanted = [*keys]
+    for start in range(0, len(wanted), KEYS_PER_LOOK):
+        looked = wanted[start : start + KEYS_PER_LOOK]
+        given = [sql.SQL("{}::text[]").format(sql.Literal(list(values))) for values in zip(*looked, strict=True)]
+        cursor.execute(query.format(given=sql.SQL(", ").join(given), **parts))
+        gone += [looked[place - 1] for (place,) in cursor.fetchall()]
+    return gone

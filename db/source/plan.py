@@ -270,13 +270,10 @@ def _columns(table: WantedTable, found: Table, state: SourceState, pipeline: str
     if sent is None:
         yield f"{table}: the publication filters its rows, so changes are missing: {again}"
         return
-    if any(not _is_sent(leaf.identity_columns, sent) for leaf in found.leaves):
+    identities = [leaf.identity_columns for leaf in found.leaves]
+    if any(identity is None or not sent.issuperset(identity) for identity in identities):
         yield f"{table}: PostgreSQL refuses updates and deletes, whose identity isn't published whole: {prepare}"
     if lacking := sorted(everything - table.leave_out - sent):
         yield f"{table}: the publication lacks {', '.join(lacking)}, so changes are missing: {again}"
     if wanted is not None and (extra := sorted(table.leave_out & sent)):
         yield f"{table}: the publication has {', '.join(extra)}, though leave_out names it: {prepare}"
-
-
-def _is_sent(identity: tuple[str, ...] | None, sent: frozenset[str]) -> bool:
-    return identity is not None and sent.issuperset(identity)

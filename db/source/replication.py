@@ -132,21 +132,17 @@ class Replication:
     @property
     def problems_beside_slot(self) -> list[str]:
         """Problems of role and publication; before the first start there is no slot, and none is missing."""
-        return [*self._role_problems(), *self._publication_problems()]
-
-    def _role_problems(self) -> Iterator[str]:
-        role = self.wanted.role
+        lines, role = [], self.wanted.role
         if self.may_log_in is None:
-            yield f"the connector's role {role} is gone: prepare the database again ({RUNBOOK})"
+            lines.append(f"the connector's role {role} is gone: prepare the database again ({RUNBOOK})")
         elif not self.may_log_in:
-            yield f"the connector's role {role} may not log in: ALTER ROLE {role} LOGIN; then `./lake up`"
-
-    def _publication_problems(self) -> Iterator[str]:
+            lines.append(f"the connector's role {role} may not log in: ALTER ROLE {role} LOGIN; then `./lake up`")
         where, way_out = f"the publication {self.wanted.publication} of {self.database}", self.wanted.publishing
         if self.published is None:
-            yield f"{where} is gone: {way_out}"
+            lines.append(f"{where} is gone: {way_out}")
         elif missing := sorted(self.wanted.tables - self.published):
-            yield f"{where} lacks {' and '.join(missing)}: {way_out}"
+            lines.append(f"{where} lacks {' and '.join(missing)}: {way_out}")
+        return lines
 
     def _slot_problems(self) -> Iterator[str]:
         where, way_out = f"the replication slot {self.slot} of {self.database}", self.wanted.way_out

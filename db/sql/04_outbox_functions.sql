@@ -106,9 +106,9 @@ EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
 END
 $$;
 
--- Write these parts of these orders, whose outbox rows are there and locked. `touch` writes a row even when it already says the
--- same. OFFSET 0 assembles each document once, though it is compared and written. Returns the number of rows written.
-CREATE OR REPLACE FUNCTION datalake.outbox_write_parts(ids INTEGER[], parts INTEGER, touch BOOLEAN) RETURNS INTEGER
+-- Write these parts of these orders, whose outbox rows are there and locked, where they differ. OFFSET 0 assembles each document
+-- once, though it is compared and written. Returns the number of rows written.
+CREATE OR REPLACE FUNCTION datalake.outbox_write_parts(ids INTEGER[], parts INTEGER) RETURNS INTEGER
 LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -124,9 +124,8 @@ BEGIN
                 FROM datalake.current_order_heads c WHERE c.order_id = ANY (ids) OFFSET 0
             ) AS v
             WHERE e.order_id = v.order_id
-              AND (touch
-                   OR (e.customer_id, e.order_date, e.required_date, e.shipped_date, e.shipment)
-                      IS DISTINCT FROM (v.customer_id, v.order_date, v.required_date, v.shipped_date, v.shipment));
+              AND (e.customer_id, e.order_date, e.required_date, e.shipped_date, e.shipment)
+                  IS DISTINCT FROM (v.customer_id, v.order_date, v.required_date, v.shipped_date, v.shipment);
         WHEN 2 THEN
             UPDATE datalake.cdc_events e
             SET order_items = v.order_items, products = v.products, updated_at = clock_timestamp()
@@ -135,7 +134,7 @@ BEGIN
                 FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0
             ) AS v
             WHERE e.order_id = v.order_id
-              AND (touch OR (e.order_items, e.products) IS DISTINCT FROM (v.order_items, v.products));
+              AND (e.order_items, e.products) IS DISTINCT FROM (v.order_items, v.products);
         WHEN 4 THEN
             UPDATE datalake.cdc_events e
             SET customer = v.customer, employee = v.employee, shipper = v.shipper, updated_at = clock_timestamp()
@@ -144,7 +143,7 @@ BEGIN
                 FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0
             ) AS v
             WHERE e.order_id = v.order_id
-              AND (touch OR (e.customer, e.employee, e.shipper) IS DISTINCT FROM (v.customer, v.employee, v.shipper));
+              AND (e.customer, e.employee, e.shipper) IS DISTINCT FROM (v.customer, v.employee, v.shipper);
         ELSE
             DELETE FROM datalake.cdc_events e
             WHERE parts & 8 <> 0 AND e.order_id = ANY (ids)
@@ -156,12 +155,11 @@ BEGIN
                 updated_at = clock_timestamp()
             FROM (SELECT c.* FROM datalake.current_order_events c WHERE c.order_id = ANY (ids) OFFSET 0) AS v
             WHERE e.order_id = v.order_id
-              AND (touch
-                   OR (e.customer_id, e.order_date, e.required_date, e.shipped_date, e.order_items, e.products,
-                       e.customer, e.employee, e.shipper, e.shipment)
-                      IS DISTINCT FROM
-                      (v.customer_id, v.order_date, v.required_date, v.shipped_date, v.order_items, v.products,
-                       v.customer, v.employee, v.shipper, v.shipment));
+              AND (e.customer_id, e.order_date, e.required_date, e.shipped_date, e.order_items, e.products,
+                   e.customer, e.employee, e.shipper, e.shipment)
+                  IS DISTINCT FROM
+                  (v.customer_id, v.order_date, v.required_date, v.shipped_date, v.order_items, v.products,
+                   v.customer, v.employee, v.shipper, v.shipment);
     END CASE;
     GET DIAGNOSTICS written = ROW_COUNT;
     RETURN written;
@@ -190,7 +188,7 @@ $$;
 -- Bring parts of these orders' outbox rows up to date (two arrays in parallel). Rows are locked first, in order, in a
 -- statement of their own: the statements after it then see what the lock's previous holder committed, and two
 -- transactions that share orders wait for each other in turn.
-CREATE OR REPLACE FUNCTION datalake.outbox_write(order_ids INTEGER[], order_parts INTEGER[], touch BOOLEAN) RETURNS VOID
+CREATE OR REPLACE FUNCTION datalake.outbox_write(order_ids INTEGER[], order_parts INTEGER[]) RETURNS VOID
 LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -216,7 +214,7 @@ BEGIN
         IF present IS NULL THEN
             absent := order_ids;
         ELSIF cardinality(present) = cardinality(order_ids) AND order_parts[1] = ALL (order_parts) THEN
-            PERFORM datalake.outbox_write_parts(order_ids, order_parts[1], touch);
+            PERFORM datalake.outbox_write_parts(order_ids, order_parts[1]);
             RETURN;
         ELSE
             absent := NULL;
@@ -229,7 +227,7 @@ BEGIN
                 IF parts = 0 THEN
                     absent := ids;
                 ELSE
-                    PERFORM datalake.outbox_write_parts(ids, parts, touch);
+                    PERFORM datalake.outbox_write_parts(ids, parts);
                 END IF;
             END LOOP;
         END IF;
@@ -316,7 +314,7 @@ BEGIN
         ) AS a;
     END IF;
     IF order_ids IS NOT NULL THEN
-        PERFORM datalake.outbox_write(order_ids, order_parts, touch => FALSE);
+        PERFORM datalake.outbox_write(order_ids, order_parts);
     END IF;
     RETURN NULL;
 END
@@ -361,7 +359,7 @@ BEGIN
                v.customer, v.employee, v.shipper, v.shipment)
     ) AS d;
     IF different IS NOT NULL THEN
-        PERFORM datalake.outbox_write(different, array_fill(15, ARRAY[cardinality(different)]), touch => FALSE);
+        PERFORM datalake.outbox_write(different, array_fill(15, ARRAY[cardinality(different)]));
     END IF;
 END
 $$;

@@ -67,7 +67,7 @@ BEGIN
     FROM (
         SELECT key::INTEGER AS order_id, bit_or(b.parts) AS parts FROM unnest(batch) AS b, unnest(b.keys) AS key GROUP BY 1
     ) AS c;
-    PERFORM datalake.outbox_write(order_ids, order_parts, touch => (SELECT bool_or(b.touch) FROM unnest(batch) AS b));
+    PERFORM datalake.outbox_write(order_ids, order_parts);
     DELETE FROM datalake.outbox_queue q WHERE q.id IN (SELECT b.id FROM unnest(batch) AS b);
 END
 $$;
@@ -77,8 +77,8 @@ CREATE OR REPLACE FUNCTION datalake.outbox_drain_fan_out(work datalake.outbox_qu
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
-    INSERT INTO datalake.outbox_queue (entity, keys, parts, touch, cut, queued_at)
-    SELECT 'order', array_agg(o.order_id ORDER BY o.order_id)::TEXT[], work.parts, work.touch, TRUE, work.queued_at
+    INSERT INTO datalake.outbox_queue (entity, keys, parts, cut, queued_at)
+    SELECT 'order', array_agg(o.order_id ORDER BY o.order_id)::TEXT[], work.parts, TRUE, work.queued_at
     FROM (
         SELECT n.order_id, (row_number() OVER (ORDER BY n.order_id) - 1) / s.piece_orders AS piece
         FROM (SELECT DISTINCT datalake.outbox_orders_of(work.entity, work.keys, NULL) AS order_id) AS n
@@ -95,8 +95,8 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = for
 AS $$
 BEGIN
     IF batch[1].entity = 'order' AND (cardinality(batch) > 1 OR cardinality(batch[1].keys) > 1) THEN
-        INSERT INTO datalake.outbox_queue (entity, keys, parts, touch, cut, queued_at, due_at, error)
-        SELECT 'order', ARRAY[key], b.parts, b.touch, b.cut, b.queued_at,
+        INSERT INTO datalake.outbox_queue (entity, keys, parts, cut, queued_at, due_at, error)
+        SELECT 'order', ARRAY[key], b.parts, b.cut, b.queued_at,
                -- Somebody holds one of them: give him time.
                clock_timestamp() + CASE WHEN state IN ('55P03', '40P01') THEN INTERVAL '1 s' ELSE INTERVAL '0' END, reason
         FROM unnest(batch) AS b, unnest(b.keys) AS key;
@@ -137,13 +137,6 @@ BEGIN
     UPDATE datalake.cdc_heartbeat SET beat_at = pg_catalog.now() WHERE id = 1;
     CALL datalake.outbox_drain(seconds => 2);
 END
-$$;
-
--- Have all orders looked at again, piece by piece; with `touch` each one's event is sent again, too.
-CREATE OR REPLACE FUNCTION datalake.outbox_queue_all(touch BOOLEAN DEFAULT FALSE) RETURNS VOID
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$
-    INSERT INTO datalake.outbox_queue (entity, keys, parts, touch) VALUES ('everything', '{}', 15, touch)
 $$;
 
 -- How far the outbox is behind the tables.

@@ -44,7 +44,7 @@ BEGIN
         PERFORM datalake.outbox_enter(alone => FALSE);
     END IF;
     BEGIN
-        PERFORM datalake.outbox_write(ids, array_fill(15, ARRAY[cardinality(ids)]), touch => FALSE);
+        PERFORM datalake.outbox_write(ids, array_fill(15, ARRAY[cardinality(ids)]));
     EXCEPTION WHEN program_limit_exceeded THEN
         -- An event is too large: the queue keeps and shows that order, and writes the others.
         INSERT INTO datalake.outbox_queue (entity, keys, parts) VALUES ('order', ids::TEXT[], 15);

@@ -25,7 +25,7 @@ TARGET = Path(__file__).resolve().parents[2] / "pipelines" / "orders" / "cdc_eve
 def outbox_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
     with contextlib.closing(connect(parameters)) as connection:
         [table] = [table for table in inspect(connection, [SCHEMA]).tables if table.name.name == OUTBOX_TABLE]
-    return avro_schema(SCHEMA, Entry(table=table, lake_table=OUTBOX_TABLE, key=(KEY,), append_only=False), table)
+    return avro_schema(SCHEMA, Entry(table=table, lake_table=OUTBOX_TABLE, key=(KEY,)), table)
 
 
 def main() -> None:

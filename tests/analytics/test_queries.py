@@ -36,9 +36,6 @@ def test_what_is_of_orders_is_asked_of_the_outbox_alone() -> None:
         "changed_since_pagila_city": ("pagila_city",),
         "quarantine": ("cdc_quarantine",),
     }
-
-
-def test_without_an_outbox_its_queries_arent_there() -> None:
     assert {query.name for query in named_queries("lake", TABLES[1:])} == {"changed_since_pagila_city", "quarantine"}
 
 

@@ -15,8 +15,7 @@ from bench import against_others, first_load, freshness, query, reconcile, resul
 from bench.against_others import TITLES
 from bench.outbox import command as outbox
 from bench.performance import command, costs
-from bench.performance.benches import BENCHES, CASES
-from bench.performance.page import render
+from bench.performance.page import BENCHES, CASES, render
 from bench.results import Value
 from cli.__main__ import app
 from contract.errors import CANNOT

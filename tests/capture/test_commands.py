@@ -161,6 +161,9 @@ def test_only_the_tables_that_are_meant_are_written(mine: Folder) -> None:
 
 
 def test_the_database_gets_what_was_said_and_then_has_it_all(changed: Folder) -> None:
+    # Nobody else's operator is taken for the server's: it would run with an administrator's rights.
+    theirs = "CREATE FUNCTION theirs(name, name) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'theirs'; END $$"
+    execute(changed.database, f"{theirs}; CREATE OPERATOR || (FUNCTION = theirs, LEFTARG = name, RIGHTARG = name)")
     said = changed.run("describe").stdout
     script = changed.run("prepare", "--dry-run").stdout
     assert script in said
@@ -199,24 +202,16 @@ def test_what_a_dry_run_prints_is_enough_for_psql(changed: Folder) -> None:
     assert changed.run("prepare", "--dry-run").stdout == "-- Nothing is to be done.\n"
 
 
-def test_a_file_that_is_there_is_compared_and_left_as_it_is(changed: Folder) -> None:
+def test_a_file_that_is_there_is_compared_and_an_update_adds_what_it_lacks_and_nothing_else(changed: Folder) -> None:
     changed.run("describe", tables="everything")
     edited = changed.text().replace('# hash = ["email"]', 'hash = ["email"]\nretention_hours = 24 #') + "# my own words"
     changed.write(edited)
+    before = list(changed.fields("everything"))
     execute(changed.database, "ALTER TABLE everything ADD COLUMN added TEXT")
     said = changed.run("describe").stdout
     assert "public.no_key is not in pipelines/mine.toml" in said
     assert "pipelines/mine/everything.avsc lacks what the database has" in said
-    assert changed.text() == edited
-    assert "added" not in changed.fields("everything")
-
-
-def test_what_a_file_lacks_is_added_and_nothing_else_changes(changed: Folder) -> None:
-    changed.run("describe", tables="everything")
-    edited = changed.text() + "# my own words"
-    changed.write(edited)
-    before = list(changed.fields("everything"))
-    execute(changed.database, "ALTER TABLE everything ADD COLUMN added TEXT")
+    assert (changed.text(), list(changed.fields("everything"))) == (edited, before)
     done = changed.run("describe", "--update", tables="everything,no_key,measured")
     assert done.exit_code == 0, done.output
     assert changed.text().startswith(edited + "\n")

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
-from capture.entry import is_secret, may_be_personal, server_notes
-from capture.obstacles import Patterns, SelectionError, obstacle
+from capture.entry import is_secret, may_be_personal, propose_all, server_notes
+from capture.obstacles import meant, obstacle
 from capture.pipeline_text import with_left_out
 from capture.type_page import PAGE, page
 from contract.column_types.catalogue import ColumnType
-from db.source.catalogue import Column, Kind, Server, Table, TableName
+from contract.errors import UserError
+from db.source.catalogue import Column, Database, Kind, Server, Table, TableName
+from settings.pipeline_rules import LONGEST_LAKE_NAME
 
 BEFORE = (
     '[source]\ndatabase = "shop"   # ours\n\n# [[tables]] come now\n[[tables]]\nsource = "public.a"\nkey = ["id"]\n\n'
@@ -56,7 +58,7 @@ TABLES = [TableName("public", "orders"), TableName("public", "order_log"), Table
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
+    ("text", "names"),
     [
         ("", ["orders", "order_log", "a.b"]),
         ("orders", ["orders"]),
@@ -65,17 +67,16 @@ TABLES = [TableName("public", "orders"), TableName("public", "order_log"), Table
         ("!public.*", ["a.b"]),
         ("Sales Dept.*", ["a.b"]),
         (" public.orders , *.a.b ", ["orders", "a.b"]),
-        ("ORDERS", []),
     ],
 )
-def test_patterns_mean_tables(text: str, meant: list[str]) -> None:
-    patterns = Patterns.of_text(text)
-    assert [table.name for table in TABLES if patterns.match(table)] == meant
+def test_patterns_mean_tables(text: str, names: list[str]) -> None:
+    assert [table.name for table in TABLES if table in meant(text, TABLES)] == names
 
 
-def test_a_pattern_that_means_no_table_is_one_line() -> None:
-    with pytest.raises(SelectionError, match=r"^--tables: no table matches 'oders'$"):
-        Patterns.of_text("orders,oders").check(TABLES)
+@pytest.mark.parametrize("pattern", ["oders", "ORDERS", "!oders", "!", "! orders"])
+def test_a_pattern_that_means_no_table_is_one_line(pattern: str) -> None:
+    with pytest.raises(UserError, match=rf"^--tables: no table matches '{pattern}'$"):
+        meant(f"orders,{pattern}", TABLES)
 
 
 def test_a_name_may_say_personal_data_or_a_secret_and_another_only_looks_like_it() -> None:
@@ -119,13 +120,24 @@ def test_what_keeps_a_table_from_being_captured_is_named(
     assert (found is None) == (why is None)
 
 
-def test_a_server_has_notes_for_the_log_and_others_for_queries() -> None:
-    usual: Any = {"database": "shop", "version": 160_014, "encoding": "UTF8", "role": "me"}
-    usual |= {"senders": 8, "max_senders": 9, "slot_keep": "1GB"}
-    usual |= dict.fromkeys(("standby", "hosted", "large_objects"), False)
+USUAL: dict[str, Any] = {"database": "shop", "version": 160_014, "encoding": "UTF8", "role": "me"}
+USUAL |= {"senders": 8, "max_senders": 9, "slot_keep": "1GB"}
+USUAL |= dict.fromkeys(("standby", "hosted", "large_objects"), False)
 
+
+def test_tables_whose_names_in_the_lake_would_be_one_have_two_that_the_file_may_have() -> None:
+    column = Column(name="id", position=1, type=ColumnType(name="int4"), modifier=-1, type_text="integer")
+    names = [TableName("public", "字" * 20 + end) for end in "abc"]
+    tables = [Table(name=name, kind="table", columns=(column,)) for name in names]
+    database = Database(server=Server(**USUAL), tables=tuple(tables), sequences=0)
+    found = {entry.lake_table for entry in propose_all(database, "", "p").entries}
+    assert len(found) == 3
+    assert {len(name) <= LONGEST_LAKE_NAME - len(f"{'p' * 20}_") for name in found} == {True}
+
+
+def test_a_server_has_notes_for_the_log_and_others_for_queries() -> None:
     def notes(*, queried: bool, **changed: Any) -> list[str]:
-        return [note[:15] for note in server_notes(Server(**usual | changed), queried=queried)]
+        return [note[:15] for note in server_notes(Server(**USUAL | changed), queried=queried)]
 
     of_log, of_queries = {"senders": 9, "slot_keep": "-1", "large_objects": True}, {"standby": True}
     assert notes(queried=False, **of_queries) == notes(queried=True, **of_log) == []

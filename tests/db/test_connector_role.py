@@ -62,7 +62,7 @@ def test_it_may_read_what_is_published_and_beat_the_heart(connector: dict[str, A
         "CREATE ROLE mine",
         "CALL usp_init_order_events()",
         "SELECT outbox_orders_of('order', '{1}', 1)",
-        "SELECT outbox_queue_all()",
+        "SELECT outbox_refresh_all()",
         "SELECT 1 FROM outbox_queue",
         "SELECT pg_read_file('postgresql.conf')",
         "COPY cdc_events TO PROGRAM 'cat'",

@@ -95,13 +95,10 @@ def people_at_104(database: ConnectionParameters) -> dict[str, int]:
     return {table: ask(database, count.format(table)) for table in ("customer", "staff", "store")}
 
 
-def test_generated_orders_are_told_by_their_number() -> None:
+def test_rows_are_told_by_their_number_or_their_dumps_content(tmp_path: Path) -> None:
     assert loading.data_set() == loading.data_set(scale=1) == "829 generated orders (--scale 1)"
     assert loading.data_set(scale=5) == "4,145 generated orders (--scale 5)"
     assert loading.data_set(empty=True) == "no rows"
-
-
-def test_a_dump_is_told_by_its_content(tmp_path: Path) -> None:
     one, other = tmp_path / "a" / "dump.sql", tmp_path / "b" / "dump.sql"
     for path in (one, other):
         path.parent.mkdir()

@@ -34,6 +34,7 @@ def shipper(tmp_path: Path, literal: str) -> object:
         ("''''", "'"),
         (r"'back\slash'", r"back\slash"),
         ("'two\nlines'", "two\nlines"),
+        ("'two\r\nlines'", "two\r\nlines"),
         (r"E'a\tb\'c\\d\x41\101\u00e8''f'", "a\tb'c\\dAAè'f"),
         ("$$it's$$", "it's"),
         ("$q$a $$ b$q$", "a $$ b"),
@@ -111,6 +112,10 @@ def test_what_a_loaded_database_derives_is_ignored(tmp_path: Path) -> None:
         ("INSERT INTO shippers VALUES (now());", "'now' found where a value should be"),
         ("COPY shippers FROM '/etc/passwd';", "found where STDIN should be"),
         ("COPY shippers FROM stdin WITH (FORMAT csv);", "'WITH' found where ';' should be"),
+        (
+            "--\n-- PostgreSQL database dump\n--\n",
+            "is truncated: the line '-- PostgreSQL database dump complete' is missing",
+        ),
     ],
 )
 def test_what_cant_be_read_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:
@@ -123,16 +128,6 @@ def test_what_cant_be_read_is_named_with_its_line(tmp_path: Path, text: str, mes
 def test_a_dump_without_orders_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match="holds no rows of the table orders"):
         read(tmp_path, "SELECT 1;", order=False)
-
-
-def test_a_dump_that_was_cut_between_statements_is_noticed(tmp_path: Path) -> None:
-    with pytest.raises(LoadError, match="is truncated: the line '-- PostgreSQL database dump complete' is missing"):
-        read(tmp_path, "--\n-- PostgreSQL database dump\n--\n" + ORDER)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(LoadError, match=r"cannot read .*nowhere\.sql: No such file or directory"):
-        read_dump(tmp_path / "nowhere.sql")
 
 
 # The first bytes of pg_dump's and compressors' formats, not all UTF-8, so that nothing else gives them away; `{}` is
@@ -172,7 +167,9 @@ def test_a_dump_of_another_format_is_told_how_to_become_plain_text(tmp_path: Pat
     assert "\n" not in str(caught.value)
 
 
-def test_a_folder_is_refused_and_pg_dumps_own_told_what_to_do(tmp_path: Path) -> None:
+def test_a_missing_file_or_a_folder_is_refused_and_pg_dumps_own_told_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match=r"cannot read .*nowhere\.sql: No such file or directory"):
+        read_dump(tmp_path / "nowhere.sql")
     with pytest.raises(LoadError, match="Is a directory: name the dump in it"):
         read_dump(tmp_path)
     (tmp_path / "toc.dat").touch()

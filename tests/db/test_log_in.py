@@ -65,6 +65,8 @@ def test_a_dsn_is_a_url_or_words(text: str, words: str) -> None:
         (f"{SECRET}", "DSN isn't one that libpq understands"),
         ("host=db sslmode=prefer", "DSN has sslmode=prefer: a password only goes to another machine over TLS"),
         ("host=localhost,db sslmode=disable", "DSN has sslmode=disable"),
+        ("host=localhost,localhost hostaddr=127.0.0.1,10.0.0.9 sslmode=disable", "DSN has sslmode=disable"),
+        ("host=127.0.0.1.example.com sslmode=disable", "DSN has sslmode=disable"),
         ("host=db replication=database", "DSN asks for a replication connection"),
     ],
 )

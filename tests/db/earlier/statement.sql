@@ -11,7 +11,7 @@ BEGIN
     INSERT INTO datalake.outbox_pending (transaction_id, entity, keys, parts, edits_seen)
     SELECT pg_current_xact_id(), changed_entity, changed_keys, changed_parts, g.commits
     FROM datalake.outbox_gate g WHERE g.slot = 0;
-    PERFORM datalake.outbox_write(order_ids, array_fill(changed_parts, ARRAY[cardinality(order_ids)]), touch => TRUE);
+    PERFORM datalake.outbox_write(order_ids, array_fill(changed_parts, ARRAY[cardinality(order_ids)]));
     RETURN TRUE;
 END
 $$;

@@ -16,5 +16,6 @@ BEGIN
 END
 $$;
 ALTER TABLE datalake.cdc_events RESET (toast_tuple_target);
+ALTER TABLE datalake.outbox_queue ADD COLUMN touch BOOLEAN NOT NULL DEFAULT FALSE;
 UPDATE datalake.outbox_versions
-SET sql_hash = 'earlier', mode = 'transaction', steps = array_remove(array_remove(steps, '0004_one_mode'), '0005_inline_rows'), views = '';
+SET sql_hash = 'earlier', mode = 'transaction', steps = steps[:3], views = '';

@@ -110,6 +110,8 @@ def test_keys_are_compared_as_their_columns_values(cursor: Cursor) -> None:
     keys = [("1", "1998-05-06"), ("01", "May 6 1998"), ("1", "1998-05-07"), ("-2", "1998-05-06")]
     assert deleted_keys(cursor, TABLE, ("id", "day"), keys) == keys[2:]
     assert deleted_keys(cursor, TABLE, ("id", "day"), []) == []
+    with pytest.raises(LoadError, match="Order Items has no column nothing"):
+        deleted_keys(cursor, TABLE, ("nothing",), [("1",)])
 
 
 def test_a_key_of_an_open_transaction_isnt_taken_for_deleted(cursor: Cursor, database: ConnectionParameters) -> None:
@@ -127,11 +129,6 @@ def test_whatever_is_written_later_is_behind_the_position(cursor: Cursor) -> Non
     cursor.execute("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn")
     [(next_change,)] = cursor.fetchall()
     assert position < next_change
-
-
-def test_a_column_that_isnt_there_is_named(cursor: Cursor) -> None:
-    with pytest.raises(LoadError, match="Order Items has no column nothing"):
-        deleted_keys(cursor, TABLE, ("nothing",), [("1",)])
 
 
 SHARED = SourceObjects(publication="cdc_shop", slot="cdc_shop", schema="cdc_shop", role=ROLE, tables=())

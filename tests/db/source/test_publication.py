@@ -94,7 +94,12 @@ CHANGES = [
     ),
     ("ALTER PUBLICATION cdc_shop SET TABLE people (id)", "{id,note}", "the publication lacks note,"),
     ("ALTER PUBLICATION cdc_shop SET TABLE people", "{id,note}", "the publication has mail, though leave_out names it"),
-    ("ALTER PUBLICATION cdc_shop SET TABLE people WHERE (id > 9)", "{id,note}", "the publication filters its rows"),
+    (
+        "ALTER PUBLICATION cdc_shop SET TABLE people WHERE (id > 9);"
+        " ALTER PUBLICATION cdc_shop SET (publish = 'insert')",
+        "{id,note}",
+        "the publication filters its rows",
+    ),
     ("ALTER TABLE people REPLICA IDENTITY FULL", "{id,note,mail}", "PostgreSQL refuses updates and deletes"),
     # db/source/replication.py reports that it isn't published at all.
     ("ALTER TABLE people DROP COLUMN note CASCADE", "{id}", None),
@@ -116,6 +121,7 @@ def test_wrong_columns_are_told(prepared: ConnectionParameters, change: str, col
     _, left = prepare(prepared, only)
     assert (left.steps, found()) == ((), [])
     assert ask(prepared, "SELECT attnames::text FROM pg_publication_tables WHERE tablename = 'people'") == columns
+    assert ask(prepared, "SELECT pubdelete AND pubupdate AND pubviaroot FROM pg_publication WHERE pubname = 'cdc_shop'")
     execute(prepared, "INSERT INTO people (id) VALUES (1); UPDATE people SET mail = 'x'; DELETE FROM people")
 
 
