@@ -81,7 +81,7 @@ class Streaming(Section):
 
     kafka_version: Annotated[str, one_of(aws_offers.MSK_KAFKA_VERSIONS, "an MSK version that we know")]
     broker_type: Annotated[str, one_of(aws_offers.MSK_PARTITIONS_PER_BROKER, "a broker type that we know")]
-    # The alarm on their disks takes ten metrics (stacks/monitoring/watched.py), one of each broker.
+    # The alarm on their disks takes ten metrics (stacks/monitoring/watches.py), one of each broker.
     brokers: Annotated[int, Field(ge=1, le=10)]
     volume_gb: Annotated[int, Field(ge=1, le=16_384)]
     topic_retention_hours: Annotated[int, Field(ge=1, le=LONGEST_RETENTION_HOURS)]
