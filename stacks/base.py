@@ -4,6 +4,7 @@ cdk-nag findings are acknowledged by id. Rights are accepted by statement: the t
 statement, and `./lake aws review` (stacks/gate) refuses every right that doesn't match one exactly.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -52,6 +53,11 @@ class EnvironmentStack(Stack):
 
 def keeps(environment: Environment) -> bool:
     return environment.removal_policy == "retain"
+
+
+def id_of(kind: str, name: str) -> str:
+    """Return the id of one of several resources, by its content: by its position, it would become its neighbour's."""
+    return f"{kind}{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def removal(environment: Environment) -> RemovalPolicy:

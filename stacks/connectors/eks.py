@@ -68,7 +68,7 @@ class EksConnectors(Construct):
             cluster_name=self._eks.name,
             namespace=NAMESPACE,
             service_account=spec.name,
-            role_arn=spec.role.arn,
+            role_arn=spec.role.role_arn,
         )
         request = {
             "cluster": self._eks.address,
