@@ -34,10 +34,12 @@ MODELS = Path("models")
 RUN_IN_DATABASES = ("contract", "db")
 
 
+@functools.cache
 def stage(*packages: str, staging: Path = STAGING) -> Path:
     """Copy handlers, `contract`, `packages` and MSK Connect's API model to a folder, ready to be zipped; return it.
 
-    The same sources give the same files, so CDK's hash of the folder changes only with them.
+    Once per process: providers and syntheses share it. The same sources give the same files, so CDK's hash of the
+    folder changes only with them.
     """
     target = staging / "-".join(["handlers", *packages])
     sources = [ROOT / "stacks" / "__init__.py", *_files(ROOT / "stacks" / "handlers"), *_files(ROOT / "contract")]
@@ -54,12 +56,6 @@ def stage(*packages: str, staging: Path = STAGING) -> Path:
         if not copy.is_file() or copy.read_bytes() != source.read_bytes():
             shutil.copyfile(source, copy)
     return target
-
-
-@functools.cache
-def staged(*packages: str) -> str:
-    """Return the folder that `stage` creates, once per process: providers and syntheses share it."""
-    return str(stage(*packages))
 
 
 @functools.cache
@@ -160,7 +156,12 @@ def fetch(layer: Layer, requirements: Path = REQUIREMENTS) -> Path:
         for wheel in _download(layer, _pinned(layer, requirements), work):
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(unpacked / "python")
-        shutil.move(unpacked, folder)
+        try:
+            unpacked.rename(folder)
+        except OSError:
+            # Another process may have fetched it meanwhile.
+            if not folder.is_dir():
+                raise
     return folder
 
 

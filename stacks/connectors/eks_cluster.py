@@ -20,7 +20,6 @@ from stacks.base import (
     HTTPS,
     EnvironmentStack,
     acknowledge,
-    add_paused_output,
     allow,
     closed_group,
     encryption_key,
@@ -89,7 +88,7 @@ class KubernetesStack(EnvironmentStack):
     def __init__(
         self, scope: Construct, environment: Environment, settings: Eks, network: NetworkStack, paused: Paused
     ) -> None:
-        super().__init__(scope, "kubernetes", environment)
+        super().__init__(scope, "kubernetes", environment, paused)
         self.settings = settings
         self._vpc = network.vpc
         self.name = environment.prefix
@@ -100,7 +99,6 @@ class KubernetesStack(EnvironmentStack):
         self._addons(run=not paused.leaves_out_all)
         self._shared()
         CfnOutput(self, "ClusterName", value=self.cluster.cluster_name)
-        add_paused_output(self, paused)
 
     @property
     def address(self) -> dict[str, str]:

@@ -13,7 +13,7 @@ from constructs import Construct
 from plugins.connector_names import sink_group
 from plugins.kafka.topics import of_generation, topics_access
 from settings.environment import Environment
-from stacks.base import HTTPS, EnvironmentStack, add_paused_output, closed_group, let_in
+from stacks.base import HTTPS, EnvironmentStack, closed_group, let_in
 from stacks.connectors.eks import EksConnectors
 from stacks.connectors.eks_cluster import KubernetesStack
 from stacks.connectors.msk_connect import MskConnect
@@ -54,7 +54,7 @@ class ConnectorsStack(EnvironmentStack):
         kubernetes: KubernetesStack | None,
         paused: Paused,
     ) -> None:
-        super().__init__(scope, "connectors", environment)
+        super().__init__(scope, "connectors", environment, paused)
         self._paused = paused
         shared: dict[str, Any] = {"environment": environment, "database": database, "streaming": streaming}
         self.pipelines = [PipelineConnectors(self, pipeline=pipeline, **shared) for pipeline in environment.streamed]
@@ -76,7 +76,6 @@ class ConnectorsStack(EnvironmentStack):
             for pipeline in self.pipelines:
                 self._connectors(pipeline, platform, topics[pipeline.name])
             platform.look_after()
-        add_paused_output(self, paused)
 
     def _connectors(self, pipeline: PipelineConnectors, platform: Platform, topics: CustomResource) -> None:
         reads, lands = not self._paused.leaves_out_sources, not self._paused.leaves_out_all

@@ -19,7 +19,7 @@ from constructs import Construct
 
 from contract.states import Word
 from settings.environment import Environment
-from stacks.base import EnvironmentStack, accept, add_paused_output, encryption_key, removal
+from stacks.base import EnvironmentStack, accept, encryption_key, removal
 from stacks.connectors.stack import ConnectorsStack
 from stacks.lake import LakeStack
 from stacks.monitoring.dashboard import Dashboard
@@ -56,7 +56,7 @@ class MonitoringStack(EnvironmentStack):
         processing: ProcessingStack,
         paused: Paused,
     ) -> None:
-        super().__init__(scope, "monitoring", environment)
+        super().__init__(scope, "monitoring", environment, paused)
         self.topic = self._topic()
         alarms = create_alarms(self, environment, self.topic, paused=paused.leaves_out_sources)
         self._emr_events()
@@ -69,7 +69,6 @@ class MonitoringStack(EnvironmentStack):
             self.add_stack_dependency(stack)
         CfnOutput(self, "AlarmTopicArn", value=self.topic.topic_arn)
         CfnOutput(self, "DashboardName", value=environment.prefix)
-        add_paused_output(self, paused)
 
     def _topic(self) -> sns.Topic:
         """Encrypted with our own key: CloudWatch and EventBridge may not use AWS's."""
