@@ -15,13 +15,18 @@ _DECLARED = {
 }
 
 
-def quicksight(environment: Environment) -> Iterator[Problem]:
-    """Require a QuickSight user or group of the same account for the dashboard, and orders to show."""
-    principal = environment.analytics.quicksight_principal
-    if principal is None:
+def principals(environment: Environment) -> Iterator[Problem]:
+    """Require that readers get access and are of the account, as the dashboard's user or group, and orders to show."""
+    settings = environment.analytics
+    key = "analytics.lake_formation_readers"
+    if settings.lake_formation_readers and not settings.lake_formation:
+        yield key, "has no effect unless lake_formation = true: set it, or attach the policy for analysts to them"
+    for reader in settings.lake_formation_readers:
+        if f"::{environment.account}:" not in reader:
+            yield key, f"{reader} is of another account than {environment.account}"
+    if (principal := settings.quicksight_principal) is None:
         return
-    key = "analytics.quicksight_principal"
-    account = account_of(principal)
+    key, account = "analytics.quicksight_principal", account_of(principal)
     if account is None:
         yield (
             key,
@@ -32,17 +37,6 @@ def quicksight(environment: Environment) -> Iterator[Problem]:
         yield key, f"{principal} is of another account than {environment.account}, whose data it would see"
     if environment.outbox is None:
         yield key, "the dashboard shows the outbox's orders, which no pipeline here captures: take this out"
-
-
-def lake_formation(environment: Environment) -> Iterator[Problem]:
-    """Require that named readers get access, and belong to this account."""
-    settings = environment.analytics
-    key = "analytics.lake_formation_readers"
-    if settings.lake_formation_readers and not settings.lake_formation:
-        yield key, "has no effect unless lake_formation = true: set it, or attach the policy for analysts to them"
-    for reader in settings.lake_formation_readers:
-        if f"::{environment.account}:" not in reader:
-            yield key, f"{reader} is of another account than {environment.account}"
 
 
 def declared_tables(environment: Environment) -> Iterator[Problem]:
