@@ -24,7 +24,7 @@ MEANT_OTHERWISE = {
     ("local/state/word.py", states.Word.DOWN): "the command's name",
     ("stacks/monitoring/watches.py", states.JOB): "the name of a method",
     ("stacks/monitoring/metrics.py", states.LANDING): "a bucket's name",
-    ("stacks/monitoring/watches.py", states.SOURCE): "an event pattern's key, and a connector's role in names of alarms",
+    ("stacks/monitoring/watches.py", states.SOURCE): "an event pattern's key; a connector's role",
 }
 
 
