@@ -3,7 +3,7 @@
 CDK is imported only when a test needs it: this folder's unit tests don't.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,8 @@ from tests.synthesis import shared_synthesis
 ADMINISTRATOR = 'administrators = ["arn:aws:iam::222222222222:role/platform"]'
 
 if TYPE_CHECKING:
+    from aws_cdk import App, Stack
+
     from operate.synth import Synthesis
 
 
@@ -73,6 +75,19 @@ class Synthesized:
     def resources_of(self, role: str, beginning: str, action: str) -> list[set[str]]:
         """The resources of each statement that gives these roles an action."""
         return [resources for actions, resources in self.rights(role, beginning) if action in actions]
+
+
+def stack_alone(environment: Environment, make: Callable[["App"], "Stack"]) -> dict[str, Any]:
+    """The resources, by logical id, of a stack that `make` creates in an app, without a synthesis of the others."""
+    from app import _context  # isort: skip  starts Node.js
+    from aws_cdk import App, Tags
+    from aws_cdk.assertions import Template
+
+    app = App(context=_context(environment), analytics_reporting=False)
+    for name, value in environment.tags.items():
+        Tags.of(app).add(name, value)
+    found: dict[str, Any] = Template.from_stack(make(app)).to_json()["Resources"]
+    return found
 
 
 def synthesized(environment: Environment, folder: Path, **options: Any) -> Synthesized:

@@ -169,6 +169,16 @@ def test_it_is_fetched_once_for_lambda_with_its_hashes(requirements: Path, cache
 
 
 @pytest.mark.usefixtures("cache")
+def test_one_that_another_process_fetches_meanwhile_stays_whole(
+    requirements: Path, pip: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = lambda_assets.fetch(PSYCOPG2, requirements)
+    monkeypatch.setattr(Path, "is_dir", lambda path: path != folder or len(pip) > 1)
+    assert lambda_assets.fetch(PSYCOPG2, requirements) == folder
+    assert ([path.name for path in folder.iterdir()], len(pip)) == (["python"], 2)
+
+
+@pytest.mark.usefixtures("cache")
 def test_another_version_is_another_layer(requirements: Path, pip: list[list[str]]) -> None:
     lambda_assets.fetch(PSYCOPG2, requirements)
     requirements.write_text(PINNED.replace("2.9.13", "2.9.14"))

@@ -136,7 +136,7 @@ def test_what_is_queried_has_the_alarms_that_make_sense_for_it(many: Synthesized
 
 
 def test_the_dashboard_shows_the_oldest_transaction_and_no_connector(alone: Synthesized) -> None:
-    body = dashboard(alone)
+    body = dashboard(alone["monitoring"]["Resources"])
     assert "source of pagilaquery: oldest open transaction (s)" in body
     assert "AWS/KafkaConnect" not in body
     assert [part for part in ("slot", "landing of", "topic of") if f'"title":"{part}' in body] == []
