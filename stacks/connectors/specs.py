@@ -93,7 +93,9 @@ class PipelineConnectors:
         return self._pipeline.construct_id(id_)
 
     def source_spec(self) -> ConnectorSpec:
-        versions = load_versions()
+        versions, outside = load_versions(), self._pipeline.database
+        # Reading our own cluster's address makes a parameter of the template.
+        host = outside.host if outside else source_value(self._stack, self._environment, self._pipeline, "host")
         return ConnectorSpec(
             name=self.source.name,
             releases=[versions.debezium, versions.config_provider],
@@ -105,7 +107,7 @@ class PipelineConnectors:
                 self._environment,
                 self._pipeline,
                 password=f"${{secretsmanager:{self._secret.secret_name}:password}}",
-                hostname=self._hostname(),
+                hostname=host,
                 salt=f"${{secretsmanager:{self._salt.secret_name}:{SALT_KEY}}}" if self._salt else None,
             ),
             worker_properties={
@@ -129,12 +131,6 @@ class PipelineConnectors:
         """
         ordinary = any(table.how == "log" for table in self._pipeline.captured.tables)
         return resources(*OF_SOURCES, UTF8_ONLY) if ordinary else resources(UTF8_ONLY)
-
-    def _hostname(self) -> str:
-        """Return our own cluster's address; reading it makes a parameter of the template."""
-        if self._pipeline.database is not None:
-            return self._pipeline.database.host
-        return source_value(self._stack, self._environment, self._pipeline, "host")
 
     def sink_spec(self) -> ConnectorSpec:
         return ConnectorSpec(

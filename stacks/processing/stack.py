@@ -151,9 +151,8 @@ class ProcessingStack(EnvironmentStack):
             roles.may_read_secrets(salts, reason=SALTS)
         roles.may_read(buckets("artefacts"), STOP_PREFIX)
         roles.may_write(buckets("lake"))
-        roles.may_add(buckets("logs"), LOGS_PREFIX)
-        roles.may_keep_tables(self._environment.lake.database)
-        if self._environment.analytics.lake_formation:
-            roles.may_keep_tables_by_lake_formation(self._environment.lake.database)
+        roles.allow_below(buckets("logs"), LOGS_PREFIX, "s3:PutObject")
+        by_lake_formation = self._environment.analytics.lake_formation
+        roles.may_keep_tables(self._environment.lake.database, lake_formation=by_lake_formation)
         roles.may_publish_metrics(self._environment.prefix)
         self._assets.grant_read(roles.nodes)
