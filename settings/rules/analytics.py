@@ -12,6 +12,8 @@ _DECLARED = {
     QUARANTINE.name: "what is set aside",
     LANDED.name: "events as they have landed",
     CUSTOMER_ADDRESSES.name: _SNAPSHOTS,
+    # stacks/job_steps.py names a step and a file so.
+    "tables": "the step of all tables that share one",
 }
 
 
@@ -40,9 +42,9 @@ def principals(environment: Environment) -> Iterator[Problem]:
 
 
 def declared_tables(environment: Environment) -> Iterator[Problem]:
-    """Refuse a captured table with a declared table's name."""
+    """Refuse a table of a pipeline with the name of another thing of the environment."""
     for number, pipeline in enumerate(environment.pipelines):
-        names = [pipeline.captured.lake_table(table) for table in pipeline.captured.tables]
+        names = pipeline.captured.lake_tables
         for declared, what in _DECLARED.items():
             # A further pipeline's snapshots have its name as a suffix.
             if any(name == declared or (what is _SNAPSHOTS and name.startswith(declared)) for name in names):

@@ -64,10 +64,16 @@ def test_a_user_or_group_of_quicksight_of_any_region_is_taken(folder: Path, who:
     assert load("dev", folder).analytics.quicksight_principal == principal
 
 
+@pytest.mark.parametrize("derived", [False, True])
 @pytest.mark.parametrize(
-    ("prefix", "name"), [("cdc_", "quarantine"), ("cdc_", "landed"), ("customer_address_", "snapshots")]
+    ("prefix", "name"),
+    [("cdc_", "quarantine"), ("cdc_", "landed"), ("customer_address_", "snapshots"), ("", "tables")],
 )
-def test_no_captured_table_takes_a_declared_ones_name(project: Project, prefix: str, name: str) -> None:
-    project.write("shop", [name], source=f'lake_prefix = "{prefix}"')
+def test_no_table_takes_the_name_of_another_thing(project: Project, prefix: str, name: str, *, derived: bool) -> None:
+    project.write("shop", ["items" if derived else name], source=f'lake_prefix = "{prefix}"')
+    if derived:
+        path = project.pipelines / "shop.toml"
+        sql = f"SELECT i.id FROM {prefix}items AS i"
+        path.write_text(f'{path.read_text()}[[derived]]\nname = "{name}"\nkey = ["id"]\nsql = "{sql}"\n')
     project.add("shop")
     assert f"shop has a table that would be {prefix}{name} in the lake" in project.refusal()
