@@ -63,6 +63,16 @@ class Synthesized:
         """The requests of MSK Connect's connectors, by name."""
         return {each["connectorName"]: each for each in self.requests("connectors", "Custom::Connector").values()}
 
+    def steps(self) -> dict[str, list[str]]:
+        """The commands of EMR's steps, by name without the environment's prefix."""
+        [request] = self.requests("processing", "Custom::EmrStep").values()
+        steps = (request, *request.get("further", []))
+        return {each["name"].removeprefix(f"{self.settings.prefix}-"): each["arguments"] for each in steps}
+
+    def asset(self, address: str) -> Path:
+        """The file of an asset, by its future address."""
+        return self.synthesis.folder / f"asset.{address.rpartition('/')[2]}"
+
     def rights(self, role: str, beginning: str) -> Iterator[tuple[set[str], set[str]]]:
         """Actions and resources of the statements of the roles whose logical ids start with this."""
         for type_ in ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy"):
