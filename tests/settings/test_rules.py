@@ -188,7 +188,7 @@ def test_what_two_pipelines_would_share(project: Project, line: str, source: str
     assert f"environments/dev.toml: pipelines[1]: {reason}" in project.refusal()
 
 
-@pytest.mark.parametrize(("changes", "reason"), ((case[:-1], case[-1]) for case in TABLE["only_queried"]))
+@pytest.mark.parametrize(("changes", "reason"), [(case[:-1], case[-1]) for case in TABLE["only_queried"]])
 def test_an_environment_without_connectors_has_nothing_for_them(folder: Path, changes: Any, reason: str) -> None:
     only_queried(folder)
     for section, line in changes:
