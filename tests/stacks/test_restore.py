@@ -46,7 +46,9 @@ def test_a_restored_cluster_has_a_name_of_its_own(tmp_path: Path, lines: str) ->
 
 
 def resources(environment: Environment) -> dict[str, Any]:
-    from app import DatabaseStack, NetworkStack  # starts Node.js
+    import stacks.node  # noqa: F401  before aws_cdk
+    from stacks.database import DatabaseStack
+    from stacks.network import NetworkStack
 
     return stack_alone(environment, lambda app: DatabaseStack(app, environment, NetworkStack(app, environment)))
 

@@ -26,7 +26,9 @@ def one(environment: Synthesized, kind: str) -> dict[str, Any]:
 
 def analytics_alone(environment: Environment, type_: str, **changes: object) -> dict[str, Any]:
     """The resources of a type in the analytics' stack, by logical id, its settings changed."""
-    from app import AnalyticsStack, LakeStack  # starts Node.js
+    import stacks.node  # noqa: F401  before aws_cdk
+    from stacks.analytics.stack import AnalyticsStack
+    from stacks.lake import LakeStack
 
     own = environment.model_copy(update={"analytics": environment.analytics.model_copy(update=changes)})
     found = stack_alone(own, lambda app: AnalyticsStack(app, own, LakeStack(app, own)))

@@ -95,7 +95,9 @@ def test_alarms_and_dashboard_look_where_the_figures_are(eks: Synthesized) -> No
 
 def test_an_administrator_who_goes_changes_no_others_entry(tmp_path: Path) -> None:
     """EKS takes one entry for each: one that became its neighbour's would be refused."""
-    from app import KubernetesStack, NetworkStack  # starts Node.js
+    import stacks.node  # noqa: F401  before aws_cdk
+    from stacks.connectors.eks_cluster import KubernetesStack
+    from stacks.network import NetworkStack
 
     def entries(*names: str) -> dict[str, Any]:
         who = [f"arn:aws:iam::111111111111:role/{name}" for name in names]
