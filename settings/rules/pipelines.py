@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from contract.table_names import nearest
 from plugins.allowed_properties import OF_SINKS, OF_SOURCES, AllowedProperties
@@ -95,19 +96,18 @@ def _names(environment: Environment, pipeline: EnvironmentPipeline) -> Iterator[
         yield "the lake's table", name, f"set source.lake_prefix in {file}"
     # Names on one server: another one has its own.
     at = f" at {pipeline.database.host}:{pipeline.database.port}" if pipeline.database else ""
-    yield "the role", f"{pipeline.connector_role}{at}", "set role to another one"
-    if pipeline.is_queried:
-        return
-    try:
-        names = source_settings(environment, pipeline).topics
-    except ValueError:
-        # Reported by the connectors' rule.
-        return
-    for topic in (heartbeat_topic(pipeline.prefix), *names):
+    topics: tuple[str, ...] = ()
+    if not pipeline.is_queried:
+        # ValueError: reported by the connectors' rule.
+        with suppress(ValueError):
+            topics = (heartbeat_topic(pipeline.prefix), *source_settings(environment, pipeline).topics)
+    for topic in topics:
         yield "the topic", topic, "set topic_prefix to another one"
-    yield "the replication slot", f"{source.slot}{at}", f"set source.slot in {file}"
-    publication = f"{source.publication} of {pipeline.database_name}{at}"
-    yield "the publication", publication, f"set source.publication in {file}"
+    if topics:
+        yield "the replication slot", f"{source.slot}{at}", f"set source.slot in {file}"
+        publication = f"{source.publication} of {pipeline.database_name}{at}"
+        yield "the publication", publication, f"set source.publication in {file}"
+    yield "the role", f"{pipeline.connector_role}{at}", "set role to another one"
 
 
 def quotas(environment: Environment) -> Iterator[Problem]:
