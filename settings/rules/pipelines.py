@@ -96,14 +96,14 @@ def _names(environment: Environment, pipeline: EnvironmentPipeline) -> Iterator[
         yield "the lake's table", name, f"set source.lake_prefix in {file}"
     # Names on one server: another one has its own.
     at = f" at {pipeline.database.host}:{pipeline.database.port}" if pipeline.database else ""
-    topics: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
     if not pipeline.is_queried:
         # ValueError: reported by the connectors' rule.
         with suppress(ValueError):
-            topics = (heartbeat_topic(pipeline.prefix), *source_settings(environment, pipeline).topics)
-    for topic in topics:
+            named = (heartbeat_topic(pipeline.prefix), *source_settings(environment, pipeline).topics)
+    for topic in named:
         yield "the topic", topic, "set topic_prefix to another one"
-    if topics:
+    if named:
         yield "the replication slot", f"{source.slot}{at}", f"set source.slot in {file}"
         publication = f"{source.publication} of {pipeline.database_name}{at}"
         yield "the publication", publication, f"set source.publication in {file}"
