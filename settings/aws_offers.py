@@ -4,9 +4,28 @@ From the services' documentation, read in November 2026. To support a newer valu
 in facts.toml, with the day.
 """
 
-from settings.facts import load_facts
+import datetime
+import tomllib
+from pathlib import Path
+from typing import Literal
 
-_OFFERED = {group: tuple(facts.ends) for group, facts in load_facts().items()}
+from settings.section import Section
+
+UNKNOWN: Literal["unknown"] = "unknown"
+
+
+class Facts(Section):
+    """A group's values with the day on which each ends, where and when that was read, and what to do before."""
+
+    source: str
+    read: datetime.date
+    then: str
+    ends: dict[str, datetime.date | Literal["unknown"]]
+
+
+_TEXT = Path(__file__).with_name("facts.toml").read_text(encoding="utf-8")
+FACTS = {group: Facts.model_validate(facts) for group, facts in tomllib.loads(_TEXT).items()}
+_OFFERED = {group: tuple(facts.ends) for group, facts in FACTS.items()}
 
 # `.kraft` runs without ZooKeeper.
 MSK_KAFKA_VERSIONS = tuple(f"{version}{mode}" for version in _OFFERED["kafka"] for mode in ("", ".kraft"))

@@ -138,20 +138,12 @@ def server(
     }
 
 
-def landing_folder(pipeline: Pipeline, table: CapturedTableSettings, landing: str) -> str:
-    """Return the folder of a table's objects: its topic's, or all of the landing for an outbox.
-
-    Folders by the outbox's fields (PARTITIONBY) don't name the topic.
-    """
-    if table.how == "outbox":
-        return landing
-    return f"{landing}/{table.captured.topic(pipeline.source.topic_prefix)}"
-
-
 def table_job(pipeline: Pipeline, table: CapturedTableSettings, places: JobPlaces, pace: JobPace) -> TableJob:
     source = {**queried(table), **places.source} if table.is_queried else _of_log(pipeline, table, places.source)
+    # An outbox's objects are all of the landing: folders by its fields (PARTITIONBY) don't name the topic.
+    topic = "" if table.how == "outbox" else f"/{table.captured.topic(pipeline.source.topic_prefix)}"
     return TableJob(
-        landing=None if table.is_queried else landing_folder(pipeline, table, places.landing),
+        landing=None if table.is_queried else f"{places.landing}{topic}",
         table_path=f"{places.lake}/{pipeline.lake_table(table)}",
         database=places.database,
         table=pipeline.lake_table(table),

@@ -107,8 +107,9 @@ def _read_queries(values: dict[str, Any], shown: str) -> None:
         del table["file"]
         try:
             table["sql"] = (_PROJECT / file).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            raise SettingsFileError(f"{where}: {file} can't be read, from the project's folder") from None
+        except (OSError, ValueError):
+            # ValueError: a NUL in its name, or not UTF-8.
+            raise SettingsFileError(f"{where}: {one_line(file)} can't be read, from the project's folder") from None
 
 
 def names(folder: Path = ENVIRONMENTS) -> list[str]:

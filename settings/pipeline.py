@@ -17,19 +17,15 @@ from contract.history import SUFFIX
 from contract.source import CONNECTOR_ROLE
 from contract.table_names import lake_name, nearest
 from plugins.source.captured import CapturedTable
-from settings.section import NOT_EMPTY, Identifier, Names, Section, TopicPrefix
+from settings.section import NOT_EMPTY, Identifier, Names, RetentionHours, Section, TopicPrefix
 
-Truncate = Literal["apply", "ignore", "stop"]
-Evolution = Literal["add", "guess", "fixed"]
 How = Literal["outbox", "log", "query"]
 FirstLoad = Literal["connector", "direct"]
-Detect = Literal["auto", "xmin", "column", "hash"]
 PipelineName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{0,19}$")]
 LakeName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,127}$")]
 # Aurora's and PostgreSQL's: without characters that would split a connection string.
 DatabaseName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_$-]{0,62}$")]
 SlotName = Annotated[str, Field(pattern=r"^[a-z0-9_]{1,63}$")]
-MOST_RETENTION_HOURS = 10 * 365 * 24
 # Replaces the schema if the rows are a query's.
 QUERY_SCHEMA = "query"
 # Fields of queried tables only.
@@ -80,12 +76,12 @@ class CapturedTableSettings(Section):
     buckets: Annotated[int, Field(ge=1, le=10_000)] = 2
     leave_out: Names = ()
     hash: Names = ()
-    retention_hours: Annotated[int, Field(ge=1, le=MOST_RETENTION_HOURS)] | None = None
+    retention_hours: RetentionHours | None = None
     history: bool = False
-    evolution: Evolution = "add"
-    truncate: Truncate
+    evolution: Literal["add", "guess", "fixed"] = "add"
+    truncate: Literal["apply", "ignore", "stop"]
     first_load: FirstLoad = "connector"
-    detect: Detect = "auto"
+    detect: Literal["auto", "xmin", "column", "hash"] = "auto"
     column: str | None = None
     query: str | None = None
     deletes_max_percent: Annotated[float, Field(ge=0, le=100)] = 10
@@ -173,7 +169,7 @@ class DerivedTableSettings(Section):
     sql: str
     every_seconds: Annotated[int, Field(ge=0, le=24 * 3600)] = 30
     buckets: Annotated[int, Field(ge=1, le=10_000)] = 2
-    retention_hours: Annotated[int, Field(ge=1, le=MOST_RETENTION_HOURS)] | None = None
+    retention_hours: RetentionHours | None = None
 
     @property
     def lake_table(self) -> str:

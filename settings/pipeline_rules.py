@@ -27,7 +27,6 @@ _NO_SALT = (
 def broken(pipeline: Pipeline, folder: Path) -> Iterator[Problem]:
     """Yield what the rules refuse in this pipeline; `folder` is that of the pipelines, with the Avro schemas."""
     yield from _names(pipeline)
-    yield from _together(pipeline)
     yield from _derived(pipeline)
     for number, table in enumerate(pipeline.tables):
         where = f"tables[{number}]"
@@ -59,6 +58,10 @@ def _names(pipeline: Pipeline) -> Iterator[Problem]:
         yield key, f"{reason}: take one out, or capture it by a pipeline of its own"
     if pipeline.outbox is not None and len(pipeline.tables) > 1:
         yield "tables", f"{pipeline.outbox.name}: an outbox is its pipeline's only table: make a pipeline of the others"
+    queried = [table.name for table in pipeline.tables if table.is_queried]
+    if queried and not pipeline.is_queried:
+        reason = "queried, and others are captured by the log or the outbox: make a pipeline of the queried ones"
+        yield "tables", f"{', '.join(queried[:3])}: {reason}"
 
 
 def _rows(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
@@ -166,16 +169,6 @@ def _is_text(avro_type: object) -> bool:
         if branch not in ("null", "string") and named != "io.debezium.data.Enum":
             return False
     return True
-
-
-def _together(pipeline: Pipeline) -> Iterator[Problem]:
-    queried = [table.name for table in pipeline.tables if table.is_queried]
-    if queried and not pipeline.is_queried:
-        yield (
-            "tables",
-            f"{', '.join(queried[:3])}: queried, and others are captured by the log or the outbox: make a pipeline of"
-            " the queried ones",
-        )
 
 
 def _queried(where: str, table: CapturedTableSettings) -> Iterator[Problem]:

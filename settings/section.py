@@ -62,6 +62,7 @@ AwsArns = Annotated[
     tuple[Annotated[str, Field(pattern=r"^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/[A-Za-z0-9_+=,.@/-]+$")], ...],
     Field(strict=False),
 ]
+RetentionHours = Annotated[int, Field(ge=1, le=10 * 365 * 24)]
 Cidrs = Annotated[tuple[Cidr, ...], Field(strict=False)]
 # Valid for SoftEther, Secrets Manager, and as a word in a shell.
 VpnUser = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*([._][a-z0-9]+)*$", max_length=31)]

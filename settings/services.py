@@ -6,9 +6,19 @@ from pydantic import Field
 
 from contract.sizes import LARGEST_EVENT_BYTES, LARGEST_SETTING_BYTES, MIB
 from settings import aws_offers
-from settings.section import EACH_ONCE, AwsArns, Cidr, Cidrs, Identifier, LogRetention, Memory, Section, VpnUser, one_of
-
-LONGEST_RETENTION_HOURS = 10 * 365 * 24
+from settings.section import (
+    EACH_ONCE,
+    AwsArns,
+    Cidr,
+    Cidrs,
+    Identifier,
+    LogRetention,
+    Memory,
+    RetentionHours,
+    Section,
+    VpnUser,
+    one_of,
+)
 
 
 class Network(Section):
@@ -81,10 +91,10 @@ class Streaming(Section):
 
     kafka_version: Annotated[str, one_of(aws_offers.MSK_KAFKA_VERSIONS, "an MSK version that we know")]
     broker_type: Annotated[str, one_of(aws_offers.MSK_PARTITIONS_PER_BROKER, "a broker type that we know")]
-    # The alarm on their disks takes ten metrics (stacks/monitoring/watched.py), one of each broker.
+    # The alarm on their disks takes ten metrics (stacks/monitoring/watches.py), one of each broker.
     brokers: Annotated[int, Field(ge=1, le=10)]
     volume_gb: Annotated[int, Field(ge=1, le=16_384)]
-    topic_retention_hours: Annotated[int, Field(ge=1, le=LONGEST_RETENTION_HOURS)]
+    topic_retention_hours: RetentionHours
     log_retention_days: LogRetention
     largest_event_mib: Annotated[int, Field(ge=LARGEST_EVENT_BYTES // MIB, le=LARGEST_SETTING_BYTES // MIB)] = (
         LARGEST_EVENT_BYTES // MIB

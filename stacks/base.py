@@ -4,6 +4,7 @@ cdk-nag findings are acknowledged by id. Rights are accepted by statement: the t
 statement, and `./lake aws review` (stacks/gate) refuses every right that doesn't match one exactly.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -38,9 +39,9 @@ ACCEPTED_STATEMENT = "cdc-lake:accepted-statement"
 
 
 class EnvironmentStack(Stack):
-    """A stack of an environment; its role, such as `network`, ends its name."""
+    """A stack of an environment; its role, such as `network`, ends its name. What a pause leaves out is an output."""
 
-    def __init__(self, scope: Construct, role: str, environment: Environment) -> None:
+    def __init__(self, scope: Construct, role: str, environment: Environment, paused: Paused = Paused.NOTHING) -> None:
         super().__init__(
             scope,
             f"{environment.prefix}-{role}",
@@ -48,10 +49,17 @@ class EnvironmentStack(Stack):
             termination_protection=environment.production,
         )
         self._environment = environment
+        if paused is not Paused.NOTHING:
+            CfnOutput(self, OUTPUT, value=paused.value)
 
 
 def keeps(environment: Environment) -> bool:
     return environment.removal_policy == "retain"
+
+
+def id_of(kind: str, name: str) -> str:
+    """Return the id of one of several resources, by its content: by its position, it would become its neighbour's."""
+    return f"{kind}{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def removal(environment: Environment) -> RemovalPolicy:
@@ -83,12 +91,6 @@ def source_value(stack: Stack, environment: Environment, pipeline: EnvironmentPi
     parameter = environment.source_parameter(pipeline, name)
     value: str = ssm.StringParameter.value_for_string_parameter(stack, parameter)
     return value
-
-
-def add_paused_output(stack: Stack, paused: Paused) -> None:
-    """Record in a stack's outputs what a pause leaves out."""
-    if paused is not Paused.NOTHING:
-        CfnOutput(stack, OUTPUT, value=paused.value)
 
 
 def arn(scope: IConstruct, service: str, resource: str) -> str:

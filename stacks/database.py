@@ -1,15 +1,19 @@
 """The source database: Aurora PostgreSQL, prepared for change data capture before any connector is created.
 
+With each pipeline's secrets, whose values are generated: its role's login, and the salt of its hashed columns.
+
 A cluster restored from a snapshot, or from another cluster at a point in time, inherits user, password and encryption
 from its origin: "If you specify the SourceDBClusterIdentifier, SnapshotIdentifier, or GlobalClusterIdentifier property,
 don't specify this property" (MasterUsername and MasterUserPassword in AWS::RDS::DBCluster's reference). So the source
 preparation sets the master's password from the new secret, which rotates from then on (stacks/handlers/preparation.py).
 """
 
+import json
 import string
+from collections.abc import Mapping
 from typing import Any
 
-from aws_cdk import CfnOutput, Duration
+from aws_cdk import CfnOutput, Duration, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_rds as rds
 from aws_cdk import aws_secretsmanager as secretsmanager
@@ -17,18 +21,28 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from contract import rds_ca
+from contract.column_types.hashes import SALT_KEY
 from settings.environment import Environment
 from settings.environment_pipeline import POSTGRESQL, EnvironmentPipeline
 from settings.services import Restore
 from stacks.base import EnvironmentStack, acknowledge, closed_group, keeps, log_group, removal, statement
 from stacks.network import NetworkStack
-from stacks.pipeline_secrets import connector_secret, hash_salt
 from stacks.preparation import Cluster, Preparations
 from stacks.provider import HandlerProvider
 
 MASTER_USER = "postgres"
 # Passwords have only letters and digits: they appear in URLs, configurations and connection strings.
 NOT_IN_PASSWORDS = string.punctuation
+SALT_CHARACTERS = 64
+# By whether the pipeline is query-based.
+_WHO_READS = {
+    False: "A connector reads it when it starts: a rotation would stop the stream at its next reconnection. The role "
+    "can read every table's changes, as who replicates can.",
+    True: "The job reads it at each connection, and a rotation would have to change the role's password, too. The role "
+    "may only read what its pipeline queries.",
+}
+_TOO = " The job reads it, too, for the first rows of tables."
+_UNSALTED = "Another salt is another hash of every value: no row of the lake would compare with the source's again."
 
 
 class DatabaseStack(EnvironmentStack):
@@ -47,10 +61,10 @@ class DatabaseStack(EnvironmentStack):
         self.log_group = log_group(self, "ServerLog", environment, self._settings.log_retention_days, name=name)
         self.cluster = self._cluster()
         self.connector_secrets = {
-            each.name: connector_secret(self, environment, each) for each in environment.pipelines
+            each.name: _connector_secret(self, environment, each) for each in environment.pipelines
         }
         hashing = [pipeline for pipeline in environment.pipelines if pipeline.hashes]
-        self.salts = {pipeline.name: hash_salt(self, environment, pipeline) for pipeline in hashing}
+        self.salts = {pipeline.name: _hash_salt(self, environment, pipeline) for pipeline in hashing}
         self._preparations = Preparations(
             self,
             environment,
@@ -227,3 +241,57 @@ class DatabaseStack(EnvironmentStack):
             CfnOutput(self, pipeline.construct_id("ConnectorSecretName"), value=name)
             if salt := self.salts.get(pipeline.name):
                 CfnOutput(self, pipeline.construct_id("HashSaltName"), value=salt.secret_name)
+
+
+def _connector_secret(stack: Stack, environment: Environment, pipeline: EnvironmentPipeline) -> secretsmanager.ISecret:
+    """Create the secret, JSON with `username` and `password`, or return an external database's existing one."""
+    id_, role = pipeline.construct_id("ConnectorSecret"), pipeline.connector_role
+    if pipeline.database is not None:
+        return secretsmanager.Secret.from_secret_complete_arn(stack, id_, pipeline.database.secret)
+    return _generated(
+        stack,
+        id_,
+        environment,
+        f"The role {role} of {environment.prefix}'s source database",
+        f"{_WHO_READS[pipeline.is_queried]}{_TOO if pipeline.loads_directly else ''} docs/decisions/0053 says how it is"
+        " changed by hand.",
+        {"username": role},
+        generate_string_key="password",
+    )
+
+
+def _hash_salt(stack: Stack, environment: Environment, pipeline: EnvironmentPipeline) -> secretsmanager.ISecret:
+    """Create the secret, JSON with SALT_KEY, for the connector's worker and a job that reads first rows.
+
+    It is kept as long as the lake's rows: another salt gives the same value another hash.
+    """
+    return _generated(
+        stack,
+        pipeline.construct_id("HashSalt"),
+        environment,
+        f"What goes before the hashed values of {environment.prefix}'s pipeline {pipeline.name}",
+        _UNSALTED,
+        {},
+        generate_string_key=SALT_KEY,
+        password_length=SALT_CHARACTERS,
+    )
+
+
+def _generated(
+    stack: Stack,
+    id_: str,
+    environment: Environment,
+    description: str,
+    not_rotated: str,
+    template: Mapping[str, str],
+    **generator: Any,
+) -> secretsmanager.Secret:
+    generated = secretsmanager.SecretStringGenerator(
+        secret_string_template=json.dumps(template), exclude_punctuation=True, **generator
+    )
+    policy = removal(environment)
+    secret = secretsmanager.Secret(
+        stack, id_, description=description, generate_secret_string=generated, removal_policy=policy
+    )
+    acknowledge(secret, "AwsSolutions-SMG4", reason=not_rotated)
+    return secret

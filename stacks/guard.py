@@ -7,7 +7,7 @@ from aws_cdk import App
 
 from settings.environment import Environment
 from settings.rules.placeholders import refused
-from stacks.base import EnvironmentStack, add_paused_output, arn, statement
+from stacks.base import EnvironmentStack, arn, statement
 from stacks.paused import Paused
 from stacks.provider import HandlerProvider
 
@@ -16,7 +16,7 @@ class GuardStack(EnvironmentStack):
     """`resumes`: this deployment may end a pause."""
 
     def __init__(self, scope: App, environment: Environment, paused: Paused, *, resumes: bool) -> None:
-        super().__init__(scope, "guard", environment)
+        super().__init__(scope, "guard", environment, paused)
         database = f"{environment.prefix}-database"
         request = {
             "name": environment.name,
@@ -30,7 +30,6 @@ class GuardStack(EnvironmentStack):
         rights = {"It looks at the deployed cluster's origin.": [looking]}
         provider = HandlerProvider(self, "Guard", module="guard", rights=rights)
         provider.resource(self, "GuardedDeployment", "GuardedDeployment", request)
-        add_paused_output(self, paused)
 
 
 def origin(environment: Environment) -> dict[str, Any]:

@@ -34,10 +34,12 @@ MODELS = Path("models")
 RUN_IN_DATABASES = ("contract", "db")
 
 
+@functools.cache
 def stage(*packages: str, staging: Path = STAGING) -> Path:
     """Copy handlers, `contract`, `packages` and MSK Connect's API model to a folder, ready to be zipped; return it.
 
-    The same sources give the same files, so CDK's hash of the folder changes only with them.
+    Once per process: providers and syntheses share it. The same sources give the same files, so CDK's hash of the
+    folder changes only with them.
     """
     target = staging / "-".join(["handlers", *packages])
     sources = [ROOT / "stacks" / "__init__.py", *_files(ROOT / "stacks" / "handlers"), *_files(ROOT / "contract")]
@@ -54,12 +56,6 @@ def stage(*packages: str, staging: Path = STAGING) -> Path:
         if not copy.is_file() or copy.read_bytes() != source.read_bytes():
             shutil.copyfile(source, copy)
     return target
-
-
-@functools.cache
-def staged(*packages: str) -> str:
-    """Return the folder that `stage` creates, once per process: providers and syntheses share it."""
-    return str(stage(*packages))
 
 
 @functools.cache
@@ -136,20 +132,20 @@ class WheelError(UserError):
     """A wheel is missing or can't be downloaded. Its text is one line."""
 
 
-def layer_folder(layer: Layer, requirements: Path = REQUIREMENTS) -> Path:
+def layer_folder(layer: Layer) -> Path:
     """Return the folder of a layer. Raises WheelError if `make setup` hasn't created it yet."""
-    folder = _folder(layer, requirements)
+    folder = _folder(layer)
     if not folder.is_dir():
         raise WheelError(f"{layer.name} for Lambda isn't in {CACHE.parent.name}/{CACHE.name}: run `make setup`")
     return folder
 
 
-def fetch(layer: Layer, requirements: Path = REQUIREMENTS) -> Path:
+def fetch(layer: Layer) -> Path:
     """Download the wheels, check their hashes, and unpack them as a layer, unless done already; return its folder.
 
     Raises WheelError with pip's own reason.
     """
-    folder = _folder(layer, requirements)
+    folder = _folder(layer)
     if folder.is_dir():
         return folder
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -157,10 +153,15 @@ def fetch(layer: Layer, requirements: Path = REQUIREMENTS) -> Path:
     with tempfile.TemporaryDirectory(dir=CACHE) as temporary:
         work = Path(temporary)
         unpacked = work / "layer"
-        for wheel in _download(layer, _pinned(layer, requirements), work):
+        for wheel in _download(layer, _pinned(layer), work):
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(unpacked / "python")
-        shutil.move(unpacked, folder)
+        try:
+            unpacked.rename(folder)
+        except OSError:
+            # Another process may have fetched it meanwhile.
+            if not folder.is_dir():
+                raise
     return folder
 
 
@@ -179,17 +180,17 @@ def _download(layer: Layer, pinned: list[str], work: Path) -> list[Path]:
     return wheels
 
 
-def _folder(layer: Layer, requirements: Path) -> Path:
-    versions = [pinned.split()[0].replace("==", "-") for pinned in _pinned(layer, requirements)]
+def _folder(layer: Layer) -> Path:
+    versions = [pinned.split()[0].replace("==", "-") for pinned in _pinned(layer)]
     return CACHE / f"{'-'.join(versions)}-python{layer.python_version}"
 
 
-def _pinned(layer: Layer, requirements: Path) -> list[str]:
-    text = requirements.read_text(encoding="utf-8")
+def _pinned(layer: Layer) -> list[str]:
+    text = REQUIREMENTS.read_text(encoding="utf-8")
     found = []
     for package in layer.packages:
         match = re.search(rf"^{package}==(?:.*\\\n)+.*$", text, re.MULTILINE)
         if match is None:
-            raise WheelError(f"{requirements.name} doesn't pin {package}: run `make lock`")
+            raise WheelError(f"{REQUIREMENTS.name} doesn't pin {package}: run `make lock`")
         found.append(match.group() + "\n")
     return found

@@ -137,13 +137,6 @@ class Preparations:
     def _prepare_own(self, what: str, pipelines: Sequence[EnvironmentPipeline]) -> None:
         if not pipelines:
             return
-        before = [self._cluster, self._security_group, self._access, *self.own.values()]
-        reason = "The preparation connects as the master, and gives the connector its password."
-        provider = self._provider(f"{what}Preparation", self._access, {reason: self._rights_on_own(pipelines)})
-        for pipeline in pipelines:
-            self.own[pipeline.name] = self._resource(pipeline, provider, before)
-
-    def _rights_on_own(self, pipelines: Sequence[EnvironmentPipeline]) -> list[iam.PolicyStatement]:
         connectors = [self._connector_secrets[pipeline.name].secret_arn for pipeline in pipelines]
         arn = self._cluster.cluster_arn
         ours = {"ForAllValues:StringLike": {"aws:TagKeys": [tags.ALL_KEYS]}}
@@ -155,7 +148,11 @@ class Preparations:
         if self._environment.database.restore and pipelines[0].captured.outbox:
             # A restored cluster's master still has its origin's password.
             statements.append(statement("rds:ModifyDBCluster", on=arn))
-        return statements
+        before = [self._cluster, self._security_group, self._access, *self.own.values()]
+        reason = "The preparation connects as the master, and gives the connector its password."
+        provider = self._provider(f"{what}Preparation", self._access, {reason: statements})
+        for pipeline in pipelines:
+            self.own[pipeline.name] = self._resource(pipeline, provider, before)
 
     def _prepare_outside(self, pipeline: EnvironmentPipeline, database: OutsideDatabase) -> CustomResource:
         record = self._environment.source_parameter(pipeline, "prepared-by")

@@ -30,19 +30,15 @@ def preparation(
         return "OutsideSource", _outside(environment, pipeline, pipeline.database) | _captured(pipeline)
     here = {"clusterIdentifier": cluster, "masterSecret": master, "connectorSecret": secret}
     if pipeline.captured.outbox:
-        return "PreparedSource", here | _outbox(environment, pipeline)
+        settings = environment.database
+        return "PreparedSource", here | {
+            "database": settings.name,
+            "slot": pipeline.captured.source.slot,
+            "sampleData": settings.sample_data,
+            "sampleScale": settings.sample_scale,
+            "setMasterPassword": settings.restore is not None,
+        }
     return "PreparedPipeline", here | _captured(pipeline)
-
-
-def _outbox(environment: Environment, pipeline: EnvironmentPipeline) -> dict[str, object]:
-    settings = environment.database
-    return {
-        "database": settings.name,
-        "slot": pipeline.captured.source.slot,
-        "sampleData": settings.sample_data,
-        "sampleScale": settings.sample_scale,
-        "setMasterPassword": settings.restore is not None,
-    }
 
 
 def _captured(pipeline: EnvironmentPipeline) -> dict[str, object]:
@@ -97,11 +93,15 @@ def table_requests(captured: Pipeline, folder: Path = PIPELINES) -> list[dict[st
     If columns are excluded, the others are published and granted by name. So a new column in the schema must make a
     deployment call the handler again.
     """
-    return [
-        table_request(table) | ({"schemaHash": _hash(folder / captured.schema_file(table))} if table.leave_out else {})
-        for table in captured.tables
-        if table.query is None
-    ]
+    found = []
+    for table in captured.tables:
+        request = table_request(table)
+        if table.leave_out:
+            schema = (folder / captured.schema_file(table)).read_bytes()
+            request["schemaHash"] = hashlib.sha256(schema).hexdigest()
+        if table.query is None:
+            found.append(request)
+    return found
 
 
 def table_request(table: CapturedTableSettings) -> dict[str, object]:
@@ -113,7 +113,3 @@ def table_request(table: CapturedTableSettings) -> dict[str, object]:
         "hash": list(table.hash),
         **({"byXmin": True} if table.is_queried and table.detect != "hash" else {}),
     }
-
-
-def _hash(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()

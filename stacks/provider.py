@@ -183,7 +183,7 @@ def handler_function(
     for reason, statements in rights.items():
         allow(role, *statements, reason=reason)
     options = {"runtime": RUNTIME, **options}
-    code = lambda_.Code.from_asset(lambda_assets.staged(*packages))
+    code = lambda_.Code.from_asset(str(lambda_assets.stage(*packages)))
     function = lambda_.Function(
         scope, id_, handler=f"stacks.handlers.{handler}", code=code, role=role, log_group=log_group, **options
     )

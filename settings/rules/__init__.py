@@ -27,10 +27,8 @@ RULES: tuple[Rule, ...] = (
     processing.lake,
     processing.processing,
     processing.pace,
-    processing.scaling,
     processing.memory,
-    analytics.quicksight,
-    analytics.lake_formation,
+    analytics.principals,
     analytics.declared_tables,
 )
 

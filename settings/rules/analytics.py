@@ -12,16 +12,23 @@ _DECLARED = {
     QUARANTINE.name: "what is set aside",
     LANDED.name: "events as they have landed",
     CUSTOMER_ADDRESSES.name: _SNAPSHOTS,
+    # stacks/job_steps.py names a step and a file so.
+    "tables": "the step of all tables that share one",
 }
 
 
-def quicksight(environment: Environment) -> Iterator[Problem]:
-    """Require a QuickSight user or group of the same account for the dashboard, and orders to show."""
-    principal = environment.analytics.quicksight_principal
-    if principal is None:
+def principals(environment: Environment) -> Iterator[Problem]:
+    """Require that readers get access and are of the account, as the dashboard's user or group, and orders to show."""
+    settings = environment.analytics
+    key = "analytics.lake_formation_readers"
+    if settings.lake_formation_readers and not settings.lake_formation:
+        yield key, "has no effect unless lake_formation = true: set it, or attach the policy for analysts to them"
+    for reader in settings.lake_formation_readers:
+        if f"::{environment.account}:" not in reader:
+            yield key, f"{reader} is of another account than {environment.account}"
+    if (principal := settings.quicksight_principal) is None:
         return
-    key = "analytics.quicksight_principal"
-    account = account_of(principal)
+    key, account = "analytics.quicksight_principal", account_of(principal)
     if account is None:
         yield (
             key,
@@ -34,21 +41,10 @@ def quicksight(environment: Environment) -> Iterator[Problem]:
         yield key, "the dashboard shows the outbox's orders, which no pipeline here captures: take this out"
 
 
-def lake_formation(environment: Environment) -> Iterator[Problem]:
-    """Require that named readers get access, and belong to this account."""
-    settings = environment.analytics
-    key = "analytics.lake_formation_readers"
-    if settings.lake_formation_readers and not settings.lake_formation:
-        yield key, "has no effect unless lake_formation = true: set it, or attach the policy for analysts to them"
-    for reader in settings.lake_formation_readers:
-        if f"::{environment.account}:" not in reader:
-            yield key, f"{reader} is of another account than {environment.account}"
-
-
 def declared_tables(environment: Environment) -> Iterator[Problem]:
-    """Refuse a captured table with a declared table's name."""
+    """Refuse a table of a pipeline with the name of another thing of the environment."""
     for number, pipeline in enumerate(environment.pipelines):
-        names = [pipeline.captured.lake_table(table) for table in pipeline.captured.tables]
+        names = pipeline.captured.lake_tables
         for declared, what in _DECLARED.items():
             # A further pipeline's snapshots have its name as a suffix.
             if any(name == declared or (what is _SNAPSHOTS and name.startswith(declared)) for name in names):

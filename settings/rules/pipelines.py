@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from contract.table_names import nearest
 from plugins.allowed_properties import OF_SINKS, OF_SOURCES, AllowedProperties
@@ -90,30 +91,23 @@ def clashes(environment: Environment) -> Iterator[Problem]:
 
 
 def _names(environment: Environment, pipeline: EnvironmentPipeline) -> Iterator[tuple[str, str, str]]:
-    file = f"pipelines/{pipeline.name}.toml"
+    file, source = f"pipelines/{pipeline.name}.toml", pipeline.captured.source
     for name in pipeline.captured.lake_tables:
         yield "the lake's table", name, f"set source.lake_prefix in {file}"
     # Names on one server: another one has its own.
     at = f" at {pipeline.database.host}:{pipeline.database.port}" if pipeline.database else ""
+    named: tuple[str, ...] = ()
     if not pipeline.is_queried:
-        yield from _names_by_log(environment, pipeline, at, file)
-    yield "the role", f"{pipeline.connector_role}{at}", "set role to another one"
-
-
-def _names_by_log(
-    environment: Environment, pipeline: EnvironmentPipeline, at: str, file: str
-) -> Iterator[tuple[str, str, str]]:
-    source = pipeline.captured.source
-    try:
-        names = source_settings(environment, pipeline).topics
-    except ValueError:
-        # Reported by the connectors' rule.
-        return
-    for topic in (heartbeat_topic(pipeline.prefix), *names):
+        # ValueError: reported by the connectors' rule.
+        with suppress(ValueError):
+            named = (heartbeat_topic(pipeline.prefix), *source_settings(environment, pipeline).topics)
+    for topic in named:
         yield "the topic", topic, "set topic_prefix to another one"
-    yield "the replication slot", f"{source.slot}{at}", f"set source.slot in {file}"
-    publication = f"{source.publication} of {pipeline.database_name}{at}"
-    yield "the publication", publication, f"set source.publication in {file}"
+    if named:
+        yield "the replication slot", f"{source.slot}{at}", f"set source.slot in {file}"
+        publication = f"{source.publication} of {pipeline.database_name}{at}"
+        yield "the publication", publication, f"set source.publication in {file}"
+    yield "the role", f"{pipeline.connector_role}{at}", "set role to another one"
 
 
 def quotas(environment: Environment) -> Iterator[Problem]:
@@ -173,29 +167,24 @@ def _partitions(environment: Environment) -> Iterator[Problem]:
 def connectors(environment: Environment) -> Iterator[Problem]:
     """Require that each sink lands its source's events in the landing bucket, and that no addition loses any."""
     for number, pipeline in streamed(environment):
-        yield from _connectors(environment, pipeline, f"pipelines[{number}]")
-
-
-def _connectors(environment: Environment, pipeline: EnvironmentPipeline, where: str) -> Iterator[Problem]:
-    try:
-        source = source_settings(environment, pipeline)
-    except ValueError as error:
-        yield where, str(error)
-        return
-    yield from _added(f"{where}.source", OF_SOURCES, pipeline.source, source_connector(source))
-    try:
-        sink = sink_settings(environment, pipeline)
-    except ValueError as error:
-        version = load_versions().lenses_s3.version
-        given = pipeline.sink.kcql is not None
-        yield (
-            (f"{where}.sink.kcql", f"doesn't fit the pinned S3 sink {version}: {error}")
-            if given
-            else (f"{where}.sink", str(error))
-        )
-        return
-    yield from _added(f"{where}.sink", OF_SINKS, pipeline.sink, sink_connector(sink))
-    yield from _landed(environment, pipeline, source, sink, f"{where}.sink")
+        where = f"pipelines[{number}]"
+        try:
+            source = source_settings(environment, pipeline)
+        except ValueError as error:
+            yield where, str(error)
+            continue
+        yield from _added(f"{where}.source", OF_SOURCES, pipeline.source, source_connector(source))
+        try:
+            sink = sink_settings(environment, pipeline)
+        except ValueError as error:
+            if pipeline.sink.kcql is None:
+                yield f"{where}.sink", str(error)
+            else:
+                version = load_versions().lenses_s3.version
+                yield f"{where}.sink.kcql", f"doesn't fit the pinned S3 sink {version}: {error}"
+            continue
+        yield from _added(f"{where}.sink", OF_SINKS, pipeline.sink, sink_connector(sink))
+        yield from _landed(environment, pipeline, source, sink, f"{where}.sink")
 
 
 def _added(where: str, allowed: AllowedProperties, connector: Connector, made: Mapping[str, str]) -> Iterator[Problem]:

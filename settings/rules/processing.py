@@ -30,11 +30,7 @@ def processing(environment: Environment) -> Iterator[Problem]:
         yield "processing.applications", "Hadoop, Hive and Spark are needed by the job"
     if {"Presto", "Trino"} <= set(settings.applications):
         yield "processing.applications", "EMR installs Presto or Trino, not both on one cluster: choose one"
-
-
-def scaling(environment: Environment) -> Iterator[Problem]:
-    """Require core nodes where managed scaling adds more."""
-    settings = environment.processing
+    # Managed scaling adds to core nodes that are there.
     if 0 < settings.maximum_core_instances < settings.core_instances:
         yield "processing.maximum_core_instances", "must be 0 (no managed scaling) or at least core_instances"
     if settings.maximum_core_instances and not settings.core_instances:

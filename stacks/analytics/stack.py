@@ -5,7 +5,7 @@ AmazonAthenaFullAccess", "Configure access to databases and tables in the AWS Gl
 first) and "Manage Lake Formation and Athena user permissions".
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from aws_cdk import CfnOutput
 from aws_cdk import aws_athena as athena
@@ -17,7 +17,7 @@ from analytics.tables import QUARANTINE
 from settings.environment import Environment
 from stacks.analytics.glue_tables import declare, landed, silver
 from stacks.analytics.quicksight import QuickSight
-from stacks.base import EnvironmentStack, accept, arn, bucket_arn, of_service, removal, statement
+from stacks.base import EnvironmentStack, accept, arn, bucket_arn, id_of, of_service, removal, statement
 from stacks.lake import LakeStack, grant_tables
 
 # Athena user guide, "Athena engine version reference": the only version still offered that reads Hudi tables.
@@ -130,7 +130,7 @@ class AnalyticsStack(EnvironmentStack):
             description=f"Queries of {self._environment.prefix} in Athena",
         )
         self._let_read(policy)
-        self._grant_by_lake_formation(self._settings.lake_formation_readers)
+        self._grant_by_lake_formation({id_of("Reader", each): each for each in self._settings.lake_formation_readers})
         return policy
 
     def _quicksight(self, principal: str, items: NamedQuery) -> None:
@@ -141,7 +141,7 @@ class AnalyticsStack(EnvironmentStack):
             description=f"QuickSight's queries of {self._environment.prefix}",
         )
         self._let_read(role)
-        self._grant_by_lake_formation([role.role_arn])
+        self._grant_by_lake_formation({"QuickSight": role.role_arn})
         QuickSight(
             self,
             "QuickSight",
@@ -167,12 +167,12 @@ class AnalyticsStack(EnvironmentStack):
             add(each)
             accept(holder, each, reason=reason)
 
-    def _grant_by_lake_formation(self, readers: Sequence[str]) -> None:
-        """Let roles or users, by ARN, read the tables if Lake Formation controls them; otherwise do nothing."""
+    def _grant_by_lake_formation(self, readers: Mapping[str, str]) -> None:
+        """Let roles or users, ARNs by id, read the tables if Lake Formation controls them; otherwise do nothing."""
         if not self._settings.lake_formation:
             return
-        for number, reader in enumerate(readers, len(self._readers.node.children)):
-            scope, on_tables = Construct(self._readers, f"Reader{number}"), ("DESCRIBE", "SELECT")
+        for id_, reader in readers.items():
+            scope, on_tables = Construct(self._readers, id_), ("DESCRIBE", "SELECT")
             grant_tables(scope, reader, self._database, on_database=["DESCRIBE"], on_tables=on_tables)
 
     def _wide(self) -> list[tuple[iam.PolicyStatement, str]]:

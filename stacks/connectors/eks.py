@@ -15,7 +15,7 @@ from settings.environment import Environment
 from settings.environment_pipeline import POSTGRESQL
 from stacks.base import HTTPS, let_in, statement
 from stacks.connectors.eks_cluster import DEPLOYERS, WATCHERS, KubernetesStack
-from stacks.connectors.manifests import NAMESPACE, PLUGINS, Destination, WorkerGroup, objects
+from stacks.connectors.manifests import NAMESPACE, PLUGINS, WorkerGroup, objects
 from stacks.connectors.specs import ConnectorSpec
 from stacks.database import DatabaseStack
 from stacks.preparation import destinations
@@ -68,7 +68,7 @@ class EksConnectors(Construct):
             cluster_name=self._eks.name,
             namespace=NAMESPACE,
             service_account=spec.name,
-            role_arn=spec.role.arn,
+            role_arn=spec.role.role_arn,
         )
         request = {
             "cluster": self._eks.address,
@@ -134,17 +134,17 @@ class EksConnectors(Construct):
             most=0 if is_source else settings.maximum_workers,
         )
 
-    def _destinations(self, spec: ConnectorSpec) -> Iterator[Destination]:
+    def _destinations(self, spec: ConnectorSpec) -> Iterator[tuple[str, int]]:
         inside = self._environment.network.cidr
-        yield Destination(cidr=inside, port=IAM_PORT)
-        yield Destination(cidr=ANYWHERE, port=HTTPS)
+        yield inside, IAM_PORT
+        yield ANYWHERE, HTTPS
         if spec.reads is None:
             return
         if outside := spec.reads.database:
             # A database that admits a security group may be at any address.
-            yield from (Destination(cidr=cidr, port=outside.port) for cidr in outside.cidrs or (ANYWHERE,))
+            yield from ((cidr, outside.port) for cidr in outside.cidrs or (ANYWHERE,))
         else:
-            yield Destination(cidr=inside, port=POSTGRESQL)
+            yield inside, POSTGRESQL
 
     def _open(self, database: DatabaseStack) -> Iterator[ec2.CfnSecurityGroupIngress]:
         pods = self._eks.security_group_id

@@ -20,10 +20,10 @@ from stacks.base import (
     HTTPS,
     EnvironmentStack,
     acknowledge,
-    add_paused_output,
     allow,
     closed_group,
     encryption_key,
+    id_of,
     log_group,
     statement,
 )
@@ -88,7 +88,7 @@ class KubernetesStack(EnvironmentStack):
     def __init__(
         self, scope: Construct, environment: Environment, settings: Eks, network: NetworkStack, paused: Paused
     ) -> None:
-        super().__init__(scope, "kubernetes", environment)
+        super().__init__(scope, "kubernetes", environment, paused)
         self.settings = settings
         self._vpc = network.vpc
         self.name = environment.prefix
@@ -99,7 +99,6 @@ class KubernetesStack(EnvironmentStack):
         self._addons(run=not paused.leaves_out_all)
         self._shared()
         CfnOutput(self, "ClusterName", value=self.cluster.cluster_name)
-        add_paused_output(self, paused)
 
     @property
     def address(self) -> dict[str, str]:
@@ -177,8 +176,8 @@ class KubernetesStack(EnvironmentStack):
     def _administrators(self) -> None:
         scope = eks.AccessScopeType.CLUSTER
         everything = eks.AccessPolicy.from_access_policy_name(EVERYTHING, access_scope_type=scope)
-        for number, arn in enumerate(self.settings.administrators):
-            self.cluster.grant_access(f"Administrator{number}", arn, [everything])
+        for arn in self.settings.administrators:
+            self.cluster.grant_access(id_of("Administrator", arn), arn, [everything])
 
     def _addons(self, *, run: bool) -> None:
         """Pods' logs to CloudWatch, and the CPU metrics that autoscalers use; Auto Mode has the rest.
@@ -244,7 +243,13 @@ def shared_objects() -> list[Object]:
             "metadata": {"name": "amazon-vpc-cni", "namespace": "kube-system"},
             "data": {"enable-network-policy-controller": "true"},
         },
-        _denied(),
+        # Denies pods of the namespace all traffic that no group's own policy allows.
+        {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "NetworkPolicy",
+            "metadata": {"name": "nothing", "namespace": NAMESPACE},
+            "spec": {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]},
+        },
         *_may(DEPLOYERS, _DEPLOYING),
         *_may(WATCHERS, _WATCHING),
     ]
@@ -261,14 +266,4 @@ def _may(group: str, rules: tuple[tuple[str, list[str], list[str]], ...]) -> Ite
         "metadata": metadata,
         "roleRef": {"apiGroup": api, "kind": "Role", "name": group},
         "subjects": [{"apiGroup": api, "kind": "Group", "name": group}],
-    }
-
-
-def _denied() -> Object:
-    """Deny pods of the namespace all traffic that no group's own policy allows."""
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": {"name": "nothing", "namespace": NAMESPACE},
-        "spec": {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]},
     }

@@ -47,19 +47,12 @@ LOG4J = "\n".join(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Destination:
-    """Where workers may open connections: addresses and a TCP port."""
-
-    cidr: str
-    port: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class WorkerGroup:
     """A connector's workers: `units` of 1 vCPU and 4 GiB each, `workers` of them, up to `most` under load.
 
     `properties` is the workers' file, `variables` what it reads from the environment; `files` are further class path
-    files. `api` are the addresses from which the Kubernetes API calls the workers.
+    files. `destinations`: where workers may open connections, addresses and a TCP port each; `api`: the addresses from
+    which the Kubernetes API calls the workers.
     """
 
     connector: str
@@ -68,7 +61,7 @@ class WorkerGroup:
     units: int
     properties: Mapping[str, str]
     variables: Mapping[str, str]
-    destinations: tuple[Destination, ...]
+    destinations: tuple[tuple[str, int], ...]
     api: str
     files: Mapping[str, str] = field(default_factory=dict)
     most: int = 0
@@ -77,7 +70,8 @@ class WorkerGroup:
 def objects(group: WorkerGroup) -> list[Object]:
     return [
         _object(group, "v1", "ServiceAccount", automountServiceAccountToken=False),
-        _configuration(group),
+        # A change of the workers' files creates a new object, and the workers roll to it.
+        _object(group, "v1", "ConfigMap", name=_configuration_name(group), immutable=True, data=_files(group)),
         _network_policy(group),
         _service(group),
         _disruption_budget(group),
@@ -96,16 +90,12 @@ def _object(group: WorkerGroup, version: str, kind: str, *, name: str | None = N
     return {"apiVersion": version, "kind": kind, "metadata": metadata, **parts}
 
 
-def _configuration(group: WorkerGroup) -> Object:
-    """The workers' files, named by their content: a change creates a new object, and the workers roll to it."""
-    return _object(group, "v1", "ConfigMap", name=_configuration_name(group), immutable=True, data=_files(group))
-
-
 def _files(group: WorkerGroup) -> dict[str, str]:
     return {"worker.properties": properties_file(group.properties), "log4j.properties": LOG4J, **group.files}
 
 
 def _configuration_name(group: WorkerGroup) -> str:
+    """Name the workers' files by their content."""
     digest = hashlib.sha256(json.dumps(_files(group), sort_keys=True).encode()).hexdigest()
     return f"{group.connector}-{digest[:10]}"
 
@@ -150,16 +140,13 @@ def _network_policy(group: WorkerGroup) -> Object:
         "egress": [
             {"to": [siblings], "ports": rest},
             {"ports": names},
-            _egress(Destination(cidr=_IDENTITY, port=80)),
-            *(_egress(destination) for destination in group.destinations),
+            *(
+                {"to": [{"ipBlock": {"cidr": cidr}}], "ports": [{"port": port, "protocol": "TCP"}]}
+                for cidr, port in ((_IDENTITY, 80), *group.destinations)
+            ),
         ],
     }
     return _object(group, "networking.k8s.io/v1", "NetworkPolicy", spec=spec)
-
-
-def _egress(destination: Destination) -> Object:
-    ports = [{"port": destination.port, "protocol": "TCP"}]
-    return {"to": [{"ipBlock": {"cidr": destination.cidr}}], "ports": ports}
 
 
 def _deployment(group: WorkerGroup) -> Object:

@@ -20,7 +20,7 @@ from plugins.connector_names import GENERATION
 from plugins.workers.connect_workers import properties_file
 from settings.environment import Environment
 from settings.environment_pipeline import POSTGRESQL
-from stacks.base import arn, bucket_arn, let_in, log_group, of_service, statement
+from stacks.base import arn, bucket_arn, id_of, let_in, log_group, of_service, statement
 from stacks.connectors.specs import ConnectorSpec, PipelineConnectors
 from stacks.database import DatabaseStack
 from stacks.preparation import destinations
@@ -86,7 +86,7 @@ class MskConnect:
             journal=journal,
         )
         if pipelines:
-            roles = [role.arn for each in pipelines for role in (each.source_role, each.sink_role)]
+            roles = [role.role_arn for each in pipelines for role in (each.source_role, each.sink_role)]
             rights = {OWN_NAMES: self._connector_rights(), IN_THE_CALLERS_NAME: self._passing_rights(roles)}
             self._connectors = HandlerProvider(
                 providers, "Connector", module="connector", rights=rights, journal=journal
@@ -111,7 +111,7 @@ class MskConnect:
                 # The first revision is the only one: the resource type's documentation says it can't be updated.
                 "revision": 1,
             },
-            "serviceExecutionRoleArn": spec.role.arn,
+            "serviceExecutionRoleArn": spec.role.role_arn,
             "logDelivery": {
                 "workerLogDelivery": {"cloudWatchLogs": {"enabled": True, "logGroup": self._log_group.log_group_name}}
             },
@@ -194,8 +194,7 @@ class MskConnect:
         ways = {"ConnectorsToDatabase": (cluster.security_group_id, POSTGRESQL, "PostgreSQL")}
         for place, port in destinations(self._environment):
             # Two rules with the same content can't coexist.
-            content = hashlib.sha256(f"{place}:{port}".encode()).hexdigest()[:8]
-            ways[f"ConnectorsToOutside{content}"] = (place, port, "PostgreSQL of an outside database")
+            ways[id_of("ConnectorsToOutside", f"{place}:{port}")] = (place, port, "PostgreSQL of an outside database")
         if len(ways) > 1:
             CfnOutput(self._stack, "ClientSecurityGroup", value=brokers.security_group_id)
         for id_, (place, port, description) in ways.items():

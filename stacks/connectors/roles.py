@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as sm
-from constructs import Construct, IConstruct
+from constructs import IConstruct
 
 from plugins.kafka.topics import Grant
 from stacks.base import allow, arn, bucket_arn, of_service, statement
@@ -20,44 +20,21 @@ PREFIXES = (
 )
 
 
-class ConnectorRole(Construct):
-    """A connector's role, which `worn_by` may assume, with `access` to the environment's Kafka.
+def allow_secret(role: iam.Role, secret: sm.ISecret) -> None:
+    reading = statement("secretsmanager:GetSecretValue", "secretsmanager:DescribeSecret", on=secret.secret_arn)
+    allow(role, reading, reason="What this connector logs in with, or hashes with, and no other secret.")
 
-    Uses names instead of references if they are known: cdk-nag's findings are then readable.
-    """
 
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        access: Sequence[Grant],
-        streaming: StreamingStack,
-        worn_by: iam.IPrincipal,
-    ) -> None:
-        super().__init__(scope, id_)
-        self.role = iam.Role(self, "Role", assumed_by=worn_by)
-        for each in kafka_statements(self, access, streaming):
-            allow(self.role, each, reason=PREFIXES)
-
-    @property
-    def arn(self) -> str:
-        return self.role.role_arn
-
-    def may_read_secret(self, secret: sm.ISecret) -> None:
-        reading = statement("secretsmanager:GetSecretValue", "secretsmanager:DescribeSecret", on=secret.secret_arn)
-        allow(self.role, reading, reason="What this connector logs in with, or hashes with, and no other secret.")
-
-    def may_write_objects(self, bucket: str, prefixes: Sequence[str]) -> None:
-        """Write, move, delete and list objects below these prefixes of the named bucket."""
-        name = bucket_arn(self, bucket)
-        objects = [f"{name}/{prefix}/*" for prefix in prefixes]
-        writing = statement("s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject", on=objects)
-        # No condition on `s3:prefix`: GetObject requests have no prefix and would then lack the right to list, and S3
-        # would answer 403 instead of 404 for a missing key (API reference, GetObject and HeadObject, "Permissions"),
-        # such as the index that the sink looks up at its first start. The bucket holds nothing but the sink's objects.
-        listing = statement("s3:ListBucket", "s3:GetBucketLocation", on=name)
-        allow(self.role, writing, listing, reason=PREFIXES)
+def allow_objects(role: iam.Role, bucket: str, prefixes: Sequence[str]) -> None:
+    """Write, move, delete and list objects below these prefixes of the named bucket."""
+    name = bucket_arn(role, bucket)
+    objects = [f"{name}/{prefix}/*" for prefix in prefixes]
+    writing = statement("s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject", on=objects)
+    # No condition on `s3:prefix`: GetObject requests have no prefix and would then lack the right to list, and S3
+    # would answer 403 instead of 404 for a missing key (API reference, GetObject and HeadObject, "Permissions"),
+    # such as the index that the sink looks up at its first start. The bucket holds nothing but the sink's objects.
+    listing = statement("s3:ListBucket", "s3:GetBucketLocation", on=name)
+    allow(role, writing, listing, reason=PREFIXES)
 
 
 def msk_connect(scope: IConstruct, connector: str) -> iam.IPrincipal:
@@ -81,12 +58,13 @@ def pod_identity(cluster: str, namespace: str, service_account: str) -> iam.IPri
 def kafka_statements(
     scope: IConstruct, access: Sequence[Grant], streaming: StreamingStack
 ) -> list[iam.PolicyStatement]:
-    """Allow these grants on the environment's Kafka (MSK developer guide, "Authorization policy resources")."""
+    """Allow these grants on the environment's Kafka (MSK developer guide, "Authorization policy resources").
 
-    def allowed(grant: Grant) -> iam.PolicyStatement:
-        # `*` stands for the uuid, which AWS chooses: the cluster's name is unique. Names instead of references, if they
-        # are known, keep the review's findings readable.
+    `*` stands for the uuid, which AWS chooses: the cluster's name is unique. Names instead of references, if they are
+    known, keep the review's findings readable.
+    """
+    found = []
+    for grant in access:
         on = [arn(scope, "kafka", f"{grant.kind}/{streaming.cluster_name}/*/{name}") for name in grant.names]
-        return statement(*of_service("kafka-cluster", grant.actions), on=on or streaming.cluster_arn)
-
-    return [allowed(grant) for grant in access]
+        found.append(statement(*of_service("kafka-cluster", grant.actions), on=on or streaming.cluster_arn))
+    return found

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from aws_cdk import Stack
+from aws_cdk import aws_iam as iam
+from constructs import Construct
 
 from contract.column_types.hashes import SALT_KEY
 from plugins.connector_names import GENERATION, offset_topic
@@ -21,9 +23,16 @@ from settings.connectors import (
 )
 from settings.environment import Environment
 from settings.environment_pipeline import Connector, EnvironmentPipeline
-from stacks.base import source_value
+from stacks.base import allow, source_value
 from stacks.connectors.manifests import NAMESPACE
-from stacks.connectors.roles import ConnectorRole, msk_connect, pod_identity
+from stacks.connectors.roles import (
+    PREFIXES,
+    allow_objects,
+    allow_secret,
+    kafka_statements,
+    msk_connect,
+    pod_identity,
+)
 from stacks.database import DatabaseStack
 from stacks.streaming import StreamingStack
 
@@ -45,7 +54,7 @@ class ConnectorSpec:
     releases: list[Release]
     configuration: dict[str, str]
     worker_properties: dict[str, str]
-    role: ConnectorRole
+    role: iam.Role
     capacity: Connector
     generation: str
     classes: dict[str, str]
@@ -84,14 +93,23 @@ class PipelineConnectors:
         return self._pipeline.construct_id(id_)
 
     def source_spec(self) -> ConnectorSpec:
-        versions = load_versions()
+        versions, outside = load_versions(), self._pipeline.database
+        # Reading our own cluster's address makes a parameter of the template.
+        host = outside.host if outside else source_value(self._stack, self._environment, self._pipeline, "host")
         return ConnectorSpec(
             name=self.source.name,
             releases=[versions.debezium, versions.config_provider],
             classes=self._classes(),
             certificates=root_certificate(self._environment, self._pipeline),
             reads=self._pipeline,
-            configuration=self._source_configuration(),
+            # By name: a reference can't have an ARN's colons.
+            configuration=source_configuration(
+                self._environment,
+                self._pipeline,
+                password=f"${{secretsmanager:{self._secret.secret_name}:password}}",
+                hostname=host,
+                salt=f"${{secretsmanager:{self._salt.secret_name}:{SALT_KEY}}}" if self._salt else None,
+            ),
             worker_properties={
                 **CONVERTERS,
                 "config.providers": "secretsmanager",
@@ -114,22 +132,6 @@ class PipelineConnectors:
         ordinary = any(table.how == "log" for table in self._pipeline.captured.tables)
         return resources(*OF_SOURCES, UTF8_ONLY) if ordinary else resources(UTF8_ONLY)
 
-    def _source_configuration(self) -> dict[str, str]:
-        # By name: a reference can't have an ARN's colons.
-        return source_configuration(
-            self._environment,
-            self._pipeline,
-            password=f"${{secretsmanager:{self._secret.secret_name}:password}}",
-            hostname=self._hostname(),
-            salt=f"${{secretsmanager:{self._salt.secret_name}:{SALT_KEY}}}" if self._salt else None,
-        )
-
-    def _hostname(self) -> str:
-        """Return our own cluster's address; reading it makes a parameter of the template."""
-        if self._pipeline.database is not None:
-            return self._pipeline.database.host
-        return source_value(self._stack, self._environment, self._pipeline, "host")
-
     def sink_spec(self) -> ConnectorSpec:
         return ConnectorSpec(
             name=self.sink.name,
@@ -142,28 +144,31 @@ class PipelineConnectors:
             generation=self.generation,
         )
 
-    def _source_role(self) -> ConnectorRole:
+    def _source_role(self) -> iam.Role:
         name = self.source.name
         access = source_access(self.source, worker=self._worker(name, offset_topic(name, "*")))
         role = self._role("SourceRole", name, access)
         for secret in filter(None, (self._secret, self._salt)):
-            role.may_read_secret(secret)
+            allow_secret(role, secret)
         return role
 
-    def _sink_role(self) -> ConnectorRole:
+    def _sink_role(self) -> iam.Role:
         name = self.sink.name
         access = sink_access(self.sink, worker=self._worker(name, offset_topic(name)))
         role = self._role("SinkRole", name, access)
-        role.may_write_objects(self.sink.bucket, [self.sink.prefix, *SINK_BOOKKEEPING])
+        allow_objects(role, self.sink.bucket, [self.sink.prefix, *SINK_BOOKKEEPING])
         return role
 
     def _worker(self, connector: str, offsets: str) -> tuple[Grant, ...] | None:
         """Access that our own workers need for themselves; None on MSK Connect."""
         return own_worker_access(connector, offsets) if self._environment.eks else None
 
-    def _role(self, id_: str, connector: str, access: Sequence[Grant]) -> ConnectorRole:
+    def _role(self, id_: str, connector: str, access: Sequence[Grant]) -> iam.Role:
         if self._environment.eks:
             worn_by = pod_identity(self._environment.prefix, NAMESPACE, connector)
         else:
             worn_by = msk_connect(self._stack, connector)
-        return ConnectorRole(self._stack, self.id(id_), access=access, streaming=self._streaming, worn_by=worn_by)
+        role = iam.Role(Construct(self._stack, self.id(id_)), "Role", assumed_by=worn_by)
+        for each in kafka_statements(self._stack, access, self._streaming):
+            allow(role, each, reason=PREFIXES)
+        return role

@@ -17,8 +17,7 @@ from stacks.gate.properties import REFERRED, differing
 from stacks.gate.steps import steps_ours
 from stacks.gate.template import LATER, App, Problem, Subject, decoded, written
 from stacks.monitoring.metrics import Metrics
-from stacks.monitoring.watched import PERIOD_MINUTES, watches
-from stacks.monitoring.watches import EVENTS, event_pattern
+from stacks.monitoring.watches import EVENTS, PERIOD_MINUTES, event_pattern, watches
 from stacks.preparation_requests import preparation
 from stacks.vpn_script import bastion_script
 

@@ -23,10 +23,11 @@ from contract.metrics import (
 )
 from contract.states import JOB, LAKE, LANDING, SLOT, SOURCE, TOPIC, Word
 from plugins.workers import connect_workers
+from settings.connectors import sink_settings, source_settings
 from settings.environment import Environment
+from settings.environment_pipeline import EnvironmentPipeline
 from stacks.monitoring.metrics import Metrics
-from stacks.monitoring.watched import OF_AN_ALARM, WatchedPipeline, WatchedWay, cut, watched
-from stacks.monitoring.watches import ON_THEIR_WAY, UNALARMED, WORDS, heading, key, limits
+from stacks.monitoring.watches import OF_AN_ALARM, ON_THEIR_WAY, UNALARMED, WORDS, cut, heading, key, limits
 
 # CloudWatch's dashboards are 24 units wide; an alarm status widget shows 100 alarms at most (API reference, "Dashboard
 # Body Structure and Syntax").
@@ -65,13 +66,14 @@ class Dashboard(Construct):
         alarms: Mapping[Word, Sequence[cloudwatch.IAlarm]],
     ) -> None:
         super().__init__(scope, id_)
+        self._environment = environment
         self._metrics = Metrics(environment)
         self._limits = limits(environment.monitoring)
-        self._pipelines = watched(environment)
         dashboard = cloudwatch.Dashboard(self, "Dashboard", dashboard_name=environment.prefix)
         dashboard.add_widgets(*_state_widgets(environment.prefix, alarms, self._on_their_way()))
         for title, rows in self._sections():
-            dashboard.add_widgets(_heading_line(title))
+            line = cloudwatch.TextWidgetBackground.TRANSPARENT
+            dashboard.add_widgets(cloudwatch.TextWidget(markdown=f"## {title}", width=WIDTH, height=1, background=line))
             for row in rows:
                 dashboard.add_widgets(*_widgets(row))
 
@@ -80,57 +82,62 @@ class Dashboard(Construct):
         sections: list[tuple[str, list[Row]]] = []
         for alone in (True, False):
             sections = [("What all pipelines share", [self._shared()])]
-            sections += [(f"Pipeline {one.name}", [*self._pipeline(one, alone=alone)]) for one in self._pipelines]
+            for one in self._environment.pipelines:
+                sections.append((f"Pipeline {one.name}", [*self._pipeline(one, alone=alone)]))
             if sum(1 + sum(len(row) for row in rows) for _, rows in sections) < MOST_WIDGETS * 9 // 10:
                 break
         return sections
 
     def _on_their_way(self) -> list[cloudwatch.IMetric]:
         """For each pipeline, events waiting in its topics, if it has any, and events taken in by its job."""
-        most = max(MOST_LINES // len(self._pipelines), 1)
+        metrics, pipelines = self._metrics, self._environment.pipelines
+        most = max(MOST_LINES // len(pipelines), 1)
         lines: list[cloudwatch.IMetric] = []
-        for one in self._pipelines:
-            if one.way is not None:
-                waiting = f"{one.name}: wait in the {TOPIC}"
-                lines.append(self._metrics.waiting(waiting, one.way.sink, one.way.topics[:most]))
-            lines.append(self._metrics.taken_in(f"{one.name}: taken in by the {JOB}", one.tables[:most]))
+        for one in pipelines:
+            if not one.is_queried:
+                sink = sink_settings(self._environment, one)
+                waiting = [metrics.events_waiting(sink.name, topic) for topic in sink.topics[:most]]
+                lines.append(metrics.sum(f"{one.name}: wait in the {TOPIC}", waiting))
+            taken = [metrics.job(table, EVENTS, "Sum") for table in one.captured.lake_tables[:most]]
+            lines.append(metrics.sum(f"{one.name}: taken in by the {JOB}", taken))
         return lines
 
     def _shared(self) -> Row:
         held = [self._metrics.slot_lag(), self._metrics.wal_disk()]
         slot = Graph(f"{SLOT}: log that it holds (bytes)", held, self._limit("replication-slot-lag"))
-        has_slots = any(pipeline.way is not None for pipeline in self._pipelines)
         return (
             Graph(f"{SOURCE}: commits/s", [self._metrics.commits()]),
-            *([slot] if has_slots else []),
+            *([slot] if self._environment.streamed else []),
             Graph(f"{TOPIC}: brokers' disks (%)", self._metrics.broker_disks(), self._limit("broker-disk")),
         )
 
-    def _pipeline(self, pipeline: WatchedPipeline, *, alone: bool) -> Iterator[Row]:
-        yield from self._on_the_way(pipeline.name, pipeline.way) if pipeline.way else [self._horizon(pipeline)]
-        few = alone and len(pipeline.tables) <= OF_AN_ALARM
-        for tables in cut(pipeline.tables, 1 if few else TABLES_OF_A_ROW):
-            yield self._tables(pipeline, tables)
+    def _pipeline(self, pipeline: EnvironmentPipeline, *, alone: bool) -> Iterator[Row]:
+        yield from [self._horizon(pipeline)] if pipeline.is_queried else self._on_the_way(pipeline)
+        lake_tables = pipeline.captured.lake_tables
+        few = alone and len(lake_tables) <= OF_AN_ALARM
+        for tables in cut(lake_tables, 1 if few else TABLES_OF_A_ROW):
+            yield self._tables(pipeline.name, tables)
 
-    def _on_the_way(self, name: str, way: WatchedWay) -> Iterator[Row]:
-        metrics = self._metrics
-        waiting = [metrics.events_waiting(way.sink, topic) for topic in way.topics[:MOST_LINES]]
-        written = metrics.connector(way.source, connect_workers.SOURCE_RATE, "Average")
-        taken = metrics.connector(way.sink, connect_workers.SINK_RATE, "Average")
+    def _on_the_way(self, pipeline: EnvironmentPipeline) -> Iterator[Row]:
+        metrics, name = self._metrics, pipeline.name
+        source, sink = source_settings(self._environment, pipeline).name, sink_settings(self._environment, pipeline)
+        waiting = [metrics.events_waiting(sink.name, topic) for topic in sink.topics[:MOST_LINES]]
+        written = metrics.connector(source, connect_workers.SOURCE_RATE, "Average")
+        taken = metrics.connector(sink.name, connect_workers.SINK_RATE, "Average")
         yield (
-            self._tasks(f"{SLOT} of {name}: tasks that read it", way.source, 1),
+            self._tasks(f"{SLOT} of {name}: tasks that read it", source, 1),
             Graph(f"{TOPIC} of {name}: events written/s", [written]),
         )
         yield (
-            self._tasks(f"{LANDING} of {name}: tasks that write it", way.sink, way.sink_tasks),
+            self._tasks(f"{LANDING} of {name}: tasks that write it", sink.name, sink.tasks_max),
             Graph(f"{LANDING} of {name}: events behind the {TOPIC}", waiting),
             Graph(f"{LANDING} of {name}: events/s", [taken]),
-            Graph(f"{LANDING} of {name}: objects written", [metrics.landed(way.landed)]),
+            Graph(f"{LANDING} of {name}: objects written", [metrics.landed(pipeline.landed_filter)]),
         )
 
-    def _horizon(self, pipeline: WatchedPipeline) -> Row:
+    def _horizon(self, pipeline: EnvironmentPipeline) -> Row:
         """How long a transaction of a queried server has been open; all tables report the same, so show one."""
-        age = self._metrics.job(pipeline.tables[0], HORIZON_AGE_SECONDS, "Maximum")
+        age = self._metrics.job(pipeline.captured.lake_tables[0], HORIZON_AGE_SECONDS, "Maximum")
         title = f"{SOURCE} of {pipeline.name}: oldest open transaction (s)"
         return (Graph(title, [age], self._limit("horizon-age")),)
 
@@ -141,7 +148,7 @@ class Dashboard(Construct):
         running = self._metrics.connector(connector, connect_workers.RUNNING, "Minimum")
         return Graph(title, [running], _drawn("connector-not-running", tasks, cloudwatch.Shading.BELOW))
 
-    def _tables(self, pipeline: WatchedPipeline, tables: Sequence[str]) -> Row:
+    def _tables(self, pipeline: str, tables: Sequence[str]) -> Row:
         """Label one table's lines by metric, those of several by table as well."""
 
         def job(statistic: str, *names: str) -> list[cloudwatch.IMetric]:
@@ -149,7 +156,7 @@ class Dashboard(Construct):
             labels = len(tables) > 1
             return [each.with_(label=f"{table} {name}") if labels else each for table, name, each in found]
 
-        of = tables[0] if len(tables) == 1 else f"{pipeline.name} ({tables[0]} to {tables[-1]})"
+        of = tables[0] if len(tables) == 1 else f"{pipeline} ({tables[0]} to {tables[-1]})"
         seconds = job("Maximum", COMMIT_AGE_SECONDS, LAG_SECONDS, COMMIT_SECONDS)
         wrong = job("Sum", FAILED_ATTEMPTS, QUARANTINED, MISSING_OFFSETS, LATE_FILES)
         return (
@@ -194,12 +201,6 @@ def _state_widgets(
     )
     # jsii's Column has a widget's properties only at run time.
     return [cast("cloudwatch.IWidget", column) for column in columns]
-
-
-def _heading_line(text: str) -> cloudwatch.IWidget:
-    return cloudwatch.TextWidget(
-        markdown=f"## {text}", width=WIDTH, height=1, background=cloudwatch.TextWidgetBackground.TRANSPARENT
-    )
 
 
 def _alarm_widgets(word: Word, alarms: Mapping[Word, Sequence[cloudwatch.IAlarm]]) -> Iterator[cloudwatch.IWidget]:

@@ -9,11 +9,11 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from contract.metrics import DIMENSION, EVENTS, table_value
+from contract.metrics import DIMENSION, table_value
 from plugins.connector_names import sink_group
 from plugins.workers import connect_workers
 from settings.environment import Environment
-from stacks.monitoring.watched import PERIOD_MINUTES
+from stacks.monitoring.watches import PERIOD_MINUTES
 
 if TYPE_CHECKING:
     from aws_cdk import aws_cloudwatch as cloudwatch
@@ -63,12 +63,6 @@ class Metrics:
         """Events in a topic that its sink hasn't landed: the minimum per period."""
         dimensions = {"Cluster Name": self._environment.prefix, "Consumer Group": sink_group(sink_connector)}
         return self._metric("AWS/Kafka", "SumOffsetLag", "Minimum", **dimensions, Topic=topic)
-
-    def waiting(self, label: str, sink_connector: str, topics: Sequence[str]) -> "cloudwatch.IMetric":
-        return self._sum(label, [self.events_waiting(sink_connector, topic) for topic in topics])
-
-    def taken_in(self, label: str, tables: Sequence[str]) -> "cloudwatch.IMetric":
-        return self._sum(label, [self.job(table, EVENTS, "Sum") for table in tables])
 
     def landed(self, filter_: str) -> "cloudwatch.Metric":
         bucket = self._environment.bucket_name("landing")
@@ -123,7 +117,7 @@ class Metrics:
             namespace=namespace, metric_name=name, statistic=statistic, period=period, dimensions_map=dimensions
         )
 
-    def _sum(self, label: str, metrics: "Sequence[cloudwatch.Metric]") -> "cloudwatch.IMetric":
+    def sum(self, label: str, metrics: "Sequence[cloudwatch.Metric]") -> "cloudwatch.IMetric":
         if len(metrics) == 1:
             return metrics[0].with_(label=label)
         # Ids must be unique in a graph, which may have several sums.

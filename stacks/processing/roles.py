@@ -64,24 +64,26 @@ class EmrRoles(Construct):
         allow(self.service, granting, reason="EC2 attaches the encrypted volumes by grants that EMR makes for it.")
 
     def may_read(self, bucket: str, prefix: str) -> None:
-        self._allow_below(bucket, prefix, "s3:GetObject")
+        self.allow_below(bucket, prefix, "s3:GetObject")
         self._may_list(bucket, prefix)
 
     def may_write(self, bucket: str) -> None:
         """Let the nodes list, read, write and delete the objects of a bucket, but none of their older versions."""
         uploads = ("s3:AbortMultipartUpload", "s3:ListMultipartUploadParts")
-        self._allow_below(bucket, "", "s3:DeleteObject", "s3:GetObject", "s3:PutObject", *uploads)
+        self.allow_below(bucket, "", "s3:DeleteObject", "s3:GetObject", "s3:PutObject", *uploads)
         self._may_list(bucket, "")
 
-    def may_add(self, bucket: str, prefix: str) -> None:
-        """Let the nodes write objects below a prefix of a bucket, but neither read nor list them."""
-        self._allow_below(bucket, prefix, "s3:PutObject")
+    def allow_below(self, bucket: str, prefix: str, *actions: str) -> None:
+        """Allow the nodes actions on objects below a prefix of a bucket, but not to list them."""
+        reason = "Objects of one bucket below one prefix, whose names the data and Hudi make."
+        allow(self.nodes, statement(*actions, on=f"{bucket_arn(self, bucket)}/{prefix}*"), reason=reason)
 
-    def may_keep_tables(self, database: str) -> None:
+    def may_keep_tables(self, database: str, *, lake_formation: bool) -> None:
         """Let the nodes read and maintain the tables of a Glue database, and create `default` if it is missing.
 
         Sessions of Hive, Spark SQL and Hue read `default` first and create it if it is missing; without the right, each
-        of them fails. It is account-wide, so no stack creates it: another environment may have done so.
+        of them fails. It is account-wide, so no stack creates it: another environment may have done so. If Lake
+        Formation controls access, IAM alone isn't enough: a table's creator has ALL on it, and so on existing tables.
         """
         catalogue = self._glue("catalog")
         own = [self._glue(f"database/{database}"), self._glue(f"table/{database}/*")]
@@ -95,14 +97,9 @@ class EmrRoles(Construct):
             statement("glue:GetUserDefinedFunctions", on=[catalogue, *defaults, own[0], *functions]),
             reason="Every table of one database: the jobs make them, and Hive and Spark look all of them up.",
         )
-
-    def may_keep_tables_by_lake_formation(self, database: str) -> None:
-        """Let the nodes create and maintain the tables if Lake Formation controls access: IAM alone isn't enough then.
-
-        A table's creator has ALL on it anyway; these grants are for existing tables.
-        """
-        scope, on_database = Construct(self, "LakeFormation"), ("CREATE_TABLE", "DESCRIBE")
-        grant_tables(scope, self.nodes.role_arn, database, on_database=on_database, on_tables=["ALL"])
+        if lake_formation:
+            scope, on_database = Construct(self, "LakeFormation"), ("CREATE_TABLE", "DESCRIBE")
+            grant_tables(scope, self.nodes.role_arn, database, on_database=on_database, on_tables=["ALL"])
 
     def may_read_secrets(self, arns: Sequence[str], *, reason: str) -> None:
         allow(self.nodes, statement("secretsmanager:GetSecretValue", on=arns), reason=reason)
@@ -139,10 +136,6 @@ class EmrRoles(Construct):
         name = bucket_arn(self, bucket)
         listing, place = statement("s3:ListBucket", on=name, when=below), statement("s3:GetBucketLocation", on=name)
         allow(self.nodes, listing, place, reason="Which objects there are, and where the bucket is.")
-
-    def _allow_below(self, bucket: str, prefix: str, *actions: str) -> None:
-        reason = "Objects of one bucket below one prefix, whose names the data and Hudi make."
-        allow(self.nodes, statement(*actions, on=f"{bucket_arn(self, bucket)}/{prefix}*"), reason=reason)
 
     def _glue(self, resource: str) -> str:
         return arn(self, "glue", resource)

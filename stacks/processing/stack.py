@@ -11,7 +11,6 @@ from contract.tags import CLUSTER
 from settings.environment import Environment
 from stacks.base import (
     EnvironmentStack,
-    add_paused_output,
     arn,
     bucket_arn,
     encryption_key,
@@ -54,7 +53,7 @@ class ProcessingStack(EnvironmentStack):
         lake: LakeStack,
         paused: Paused,
     ) -> None:
-        super().__init__(scope, "processing", environment)
+        super().__init__(scope, "processing", environment, paused)
         self._database = database
         # The buckets are named, not imported: an imported value can't be changed while it is in use.
         self.add_stack_dependency(lake)
@@ -85,7 +84,6 @@ class ProcessingStack(EnvironmentStack):
             CfnOutput(self, "ClusterId", value=cluster.ref)
             CfnOutput(self, "PrimaryNode", value=cluster.attr_master_public_dns)
         CfnOutput(self, "KeyParameter", value=emr_cluster.ssh_key.private_key.parameter_name)
-        add_paused_output(self, paused)
 
     def _tagged_subnet(self, vpc: ec2.IVpc) -> ec2.ISubnet:
         """The first private subnet: a cluster has one zone. EMR's policy acts only on tagged subnets."""
@@ -153,9 +151,8 @@ class ProcessingStack(EnvironmentStack):
             roles.may_read_secrets(salts, reason=SALTS)
         roles.may_read(buckets("artefacts"), STOP_PREFIX)
         roles.may_write(buckets("lake"))
-        roles.may_add(buckets("logs"), LOGS_PREFIX)
-        roles.may_keep_tables(self._environment.lake.database)
-        if self._environment.analytics.lake_formation:
-            roles.may_keep_tables_by_lake_formation(self._environment.lake.database)
+        roles.allow_below(buckets("logs"), LOGS_PREFIX, "s3:PutObject")
+        by_lake_formation = self._environment.analytics.lake_formation
+        roles.may_keep_tables(self._environment.lake.database, lake_formation=by_lake_formation)
         roles.may_publish_metrics(self._environment.prefix)
         self._assets.grant_read(roles.nodes)

@@ -22,10 +22,9 @@ WORDS |= {*states.Word, *states.STAGES}
 SHOWN = ("local/dashboard", "stacks/monitoring")
 MEANT_OTHERWISE = {
     ("local/state/word.py", states.Word.DOWN): "the command's name",
-    ("stacks/monitoring/watched.py", states.SOURCE): "a connector's role in names of alarms",
-    ("stacks/monitoring/watched.py", states.JOB): "the name of a method",
+    ("stacks/monitoring/watches.py", states.JOB): "the name of a method",
     ("stacks/monitoring/metrics.py", states.LANDING): "a bucket's name",
-    ("stacks/monitoring/watches.py", states.SOURCE): "an event pattern's key",
+    ("stacks/monitoring/watches.py", states.SOURCE): "an event pattern's key; a connector's role",
 }
 
 

@@ -1,14 +1,17 @@
-"""An environment's pipelines: older files' settings, missing pipelines, clashes, and misfits."""
+"""An environment's pipelines: older files' settings, clashes, misfits, and databases outside the stacks."""
 
 import shutil
 
 import pytest
 
+from contract import rds_ca
 from contract.sizes import MCU_HEAP_BYTES
+from plugins.source.source_connector import source_connector
 from settings import aws_offers
-from settings.connectors import sink_settings, source_settings
+from settings.connectors import ROOT_CERTIFICATE, root_certificate, sink_settings, source_settings
 from settings.environment import Environment
 from tests.settings.pipelines import Project
+from tests.stacks.environments import CRM, ERP
 
 
 @pytest.fixture
@@ -164,13 +167,6 @@ def test_a_tables_own_sizes_win_over_its_pipelines(project: Project) -> None:
     assert items.configuration == {"hoodie.clean.max.commits": "20", "hoodie.parquet.max.file.size": "1000000"}
 
 
-def test_hashed_columns_may_be_deployed(project: Project) -> None:
-    project.write("people", ["names"], table='hash = ["name"]')
-    project.add("people")
-    orders, people = project.load().pipelines
-    assert (orders.hashes, people.hashes) == (False, True)
-
-
 def test_production_orders_changes_by_the_log_alone(project: Project) -> None:
     path = project.pipelines / "orders.toml"
     path.write_text(path.read_text() + 'ordering = "__source_ts_ms"\n')
@@ -182,3 +178,70 @@ def test_a_schema_of_another_table_than_the_outbox_is_refused(project: Project) 
     schema = project.pipelines / "orders" / "cdc_events.avsc"
     schema.write_text(schema.read_text().replace('"datalake"', '"shop"'))
     assert "pipelines/orders/cdc_events.avsc describes shop.cdc_events" in project.refusal()
+
+
+OUTBOX_OUTSIDE = "captures the outbox, which is in the environment's own cluster: take it out"
+
+
+@pytest.fixture
+def outside(project: Project) -> Project:
+    """With the files of two pipelines of outside databases."""
+    for name in ("crm", "erp"):
+        project.write(name, ["people"])
+    return project
+
+
+def test_a_connector_is_told_of_another_server_and_its_authority(outside: Project) -> None:
+    environment = outside.add("crm", *CRM, 'name = "My-Shop"').add("erp", *ERP).load()
+    orders, crm, erp = environment.pipelines
+    configuration = source_connector(source_settings(environment, crm))
+    server = {"hostname": "crm.example.internal", "port": "5433", "sslmode": "verify-full", "dbname": "My-Shop"}
+    assert {name: configuration[f"database.{name}"] for name in server} == server
+    assert configuration["driver.sslfactoryarg"] == f"classpath:{ROOT_CERTIFICATE}"
+    # A server of RDS is known by its own region's authority; the environment's own cluster stays what it is.
+    regions = {"crm": "eu-central-1", "erp": "eu-west-1", "orders": environment.region}
+    for pipeline in environment.pipelines:
+        expected = {ROOT_CERTIFICATE: rds_ca.root(regions[pipeline.name])}
+        assert root_certificate(environment, pipeline) == expected
+    assert source_settings(environment, erp).database_name == erp.as_deployed.source.database == "erp_live"
+    assert source_settings(environment, orders).database_port == 5432
+
+
+def test_a_region_whose_authority_is_unknown_is_refused(outside: Project) -> None:
+    lines = [line.replace("eu-west-1", "mars-1") for line in ERP]
+    told = outside.add("erp", *lines).refusal()
+    assert "pipelines[1].database.host: rds-ca.pem has no root certificate" in told
+
+
+def test_production_asks_who_answers(outside: Project) -> None:
+    outside.add("crm", *(line for line in CRM if not line.startswith("certificate")), 'sslmode = "require"')
+    environment = outside.load()
+    assert source_settings(environment, environment.pipelines[1]).database_root_certificate is None
+    outside.change("", "production = true")
+    assert "database.sslmode: encrypts, but doesn't ask who answers: set \"ver" in outside.refusal()
+
+
+def test_an_outbox_is_in_the_environments_own_cluster(outside: Project) -> None:
+    path = outside.environments / "dev.toml"
+    section = "\n".join(["", *CRM, ""])
+    path.write_text(path.read_text().replace("[pipelines.source]", f"{section}\n[pipelines.source]", 1))
+    assert f"pipelines[0].database: pipeline orders {OUTBOX_OUTSIDE}" in outside.refusal()
+
+
+def test_slots_and_names_are_a_servers_own(outside: Project) -> None:
+    """The cluster's slots are counted without them, and two servers may have a slot of the same name."""
+    outside.write("second", ["events"], source='slot = "cdc_orders"')
+    outside.add("second", *CRM)
+    for number in range(aws_offers.AURORA_REPLICATION_SLOTS - aws_offers.RESERVED_SLOTS - 1):
+        outside.write(f"p{number}", ["a"])
+        outside.add(f"p{number}")
+    orders, second, *others = outside.load().pipelines
+    assert orders.connector_role == second.connector_role == "cdc_connector"
+    assert len(others) == aws_offers.AURORA_REPLICATION_SLOTS - aws_offers.RESERVED_SLOTS - 1
+
+
+def test_two_pipelines_of_one_outside_server_share_no_slot(outside: Project) -> None:
+    outside.write("second", ["events"], source='slot = "cdc_crm"')
+    outside.add("crm", *CRM)
+    told = outside.add("second", *CRM).refusal()
+    assert "the replication slot cdc_crm at crm.example.internal:5433 is that of pipeline crm, too" in told

@@ -12,10 +12,9 @@ import pytest
 from operate.costs.prices import load_prices
 from plugins.releases.versions import OPTIONAL, load_versions
 from settings import aws_offers
-from settings.facts import UNKNOWN, Facts, load_facts
+from settings.aws_offers import FACTS, UNKNOWN, Facts
 
 ROOT = Path(__file__).resolve().parents[2]
-FACTS = load_facts()
 BEFORE, AGE = datetime.timedelta(days=60), datetime.timedelta(days=365)
 DATED = [(group, name) for group, facts in FACTS.items() for name, ends in facts.ends.items() if ends != UNKNOWN]
 

@@ -13,7 +13,7 @@ from contract import rds_ca
 from settings.load import ENVIRONMENTS, SettingsFileError, load, load_pipeline, parse
 from settings.rules.placeholders import placeholders
 from tests.settings.pipelines import Project, derived_shop, logged_shop, queried_shop
-from tests.stacks.environments import CRM, IMAGE, on_eks
+from tests.stacks.environments import CRM, on_eks, only_queried
 from tests.stacks.settings import change, copied, refusal
 
 
@@ -188,12 +188,12 @@ def test_what_two_pipelines_would_share(project: Project, line: str, source: str
     assert f"environments/dev.toml: pipelines[1]: {reason}" in project.refusal()
 
 
-@pytest.mark.parametrize("name", ["dev", "prod"])
-def test_each_environment_may_have_its_connectors_there(tmp_path: Path, name: str) -> None:
-    found = load(name, on_eks(tmp_path, name)).eks
-    assert found is not None
-    assert found.image == IMAGE
-    assert load(name).eks is None
+@pytest.mark.parametrize(("changes", "reason"), [(case[:-1], case[-1]) for case in TABLE["only_queried"]])
+def test_an_environment_without_connectors_has_nothing_for_them(folder: Path, changes: Any, reason: str) -> None:
+    only_queried(folder)
+    for section, line in changes:
+        change(folder, "dev", section, line)
+    assert any(line.startswith(f"environments/dev.toml: {reason}") for line in refusal(folder, "dev").splitlines())
 
 
 def test_msk_connects_quota_is_not_asked_of_workers_of_ours(tmp_path: Path) -> None:

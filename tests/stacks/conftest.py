@@ -3,7 +3,7 @@
 CDK is imported only when a test needs it: this folder's unit tests don't.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,8 @@ from tests.synthesis import shared_synthesis
 ADMINISTRATOR = 'administrators = ["arn:aws:iam::222222222222:role/platform"]'
 
 if TYPE_CHECKING:
+    from aws_cdk import App, Stack
+
     from operate.synth import Synthesis
 
 
@@ -61,6 +63,16 @@ class Synthesized:
         """The requests of MSK Connect's connectors, by name."""
         return {each["connectorName"]: each for each in self.requests("connectors", "Custom::Connector").values()}
 
+    def steps(self) -> dict[str, list[str]]:
+        """The commands of EMR's steps, by name without the environment's prefix."""
+        [request] = self.requests("processing", "Custom::EmrStep").values()
+        steps = (request, *request.get("further", []))
+        return {each["name"].removeprefix(f"{self.settings.prefix}-"): each["arguments"] for each in steps}
+
+    def asset(self, address: str) -> Path:
+        """The file of an asset, by its future address."""
+        return self.synthesis.folder / f"asset.{address.rpartition('/')[2]}"
+
     def rights(self, role: str, beginning: str) -> Iterator[tuple[set[str], set[str]]]:
         """Actions and resources of the statements of the roles whose logical ids start with this."""
         for type_ in ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy"):
@@ -73,6 +85,19 @@ class Synthesized:
     def resources_of(self, role: str, beginning: str, action: str) -> list[set[str]]:
         """The resources of each statement that gives these roles an action."""
         return [resources for actions, resources in self.rights(role, beginning) if action in actions]
+
+
+def stack_alone(environment: Environment, make: Callable[["App"], "Stack"]) -> dict[str, Any]:
+    """The resources, by logical id, of a stack that `make` creates in an app, without a synthesis of the others."""
+    from app import _context  # isort: skip  starts Node.js
+    from aws_cdk import App, Tags
+    from aws_cdk.assertions import Template
+
+    app = App(context=_context(environment), analytics_reporting=False)
+    for name, value in environment.tags.items():
+        Tags.of(app).add(name, value)
+    found: dict[str, Any] = Template.from_stack(make(app)).to_json()["Resources"]
+    return found
 
 
 def synthesized(environment: Environment, folder: Path, **options: Any) -> Synthesized:

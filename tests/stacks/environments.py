@@ -7,7 +7,7 @@ from contract import rds_ca
 from plugins.workers.connect_workers import BROKERS, IAM_LOGIN, OFFSETS, worker_properties
 from settings.environment import Environment
 from settings.load import load
-from stacks.connectors.manifests import PLUGINS, Destination, WorkerGroup
+from stacks.connectors.manifests import PLUGINS, WorkerGroup
 from tests.settings.pipelines import add_to, copied_pipelines, write_pipeline
 from tests.stacks.settings import change, copied
 
@@ -158,7 +158,7 @@ def group(name: str = "dev-cdc-lake-orders-sink", *, most: int = 0) -> WorkerGro
         properties=worker_properties(name, plugin_path=PLUGINS, login=IAM_LOGIN),
         variables={BROKERS: "<BrokerAddresses.BootstrapBrokers>", OFFSETS: f"__cdc_lake_offsets_{name}-1"},
         files={"rds-ca.pem": rds_ca.root("ap-southeast-2")},
-        destinations=(Destination(cidr="10.100.0.0/16", port=9098), Destination(cidr="0.0.0.0/0", port=443)),
+        destinations=(("10.100.0.0/16", 9098), ("0.0.0.0/0", 443)),
         api="10.100.0.0/16",
         most=most,
     )

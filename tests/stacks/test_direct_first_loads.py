@@ -36,11 +36,6 @@ def on_its_own(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     return synthesized(load("dev", environments, pipelines), folder / "cdk.out", nag=False, pipelines=pipelines)
 
 
-def steps(found: Synthesized) -> dict[str, list[str]]:
-    [request] = found.requests("processing", "Custom::EmrStep").values()
-    return {each["name"].removeprefix("dev-cdc-lake-"): each["arguments"] for each in (request, *request["further"])}
-
-
 def properties(arguments: list[str]) -> dict[str, str]:
     return dict(value.split("=", 1) for option, value in pairwise(arguments) if option == "--hoodie-conf")
 
@@ -49,7 +44,7 @@ def properties(arguments: list[str]) -> dict[str, str]:
 def test_only_the_applications_that_read_first_rows_know_their_database(
     name: str, request: pytest.FixtureRequest
 ) -> None:
-    found = steps(request.getfixturevalue(name))
+    found = request.getfixturevalue(name).steps()
     connect = {step for step, arguments in found.items() if "hoodie.streamer.jdbc.url" in properties(arguments)}
     loading = {"shop_orders", "shop_items", "crm-tables"} if name == "many" else {"shop-tables"}
     assert {step for step in connect if not step.startswith(("pagilaquery", "replica"))} == loading
@@ -66,14 +61,14 @@ def test_only_the_applications_that_read_first_rows_know_their_database(
 
 
 def test_a_setting_has_the_job_read_these_tables_again_and_no_landed_event(on_its_own: Synthesized) -> None:
-    assert "--ignore-checkpoint" not in steps(on_its_own)["shop-tables"]
+    assert "--ignore-checkpoint" not in on_its_own.steps()["shop-tables"]
     texts = [path.read_text() for path in Path(on_its_own.synthesis.folder).glob("asset.*.properties")]
     assert sum("hoodie.streamer.read.again=2026-11-27" in text for text in texts) == 1
 
 
 def test_the_server_is_verified_by_its_own_authority(many: Synthesized) -> None:
-    file = properties(steps(many)["crm-tables"])["hoodie.streamer.jdbc.ca.file"]
-    assert (many.synthesis.folder / f"asset.{file.rpartition('/')[2]}").read_text() == rds_ca.root("eu-central-1")
+    file = properties(many.steps()["crm-tables"])["hoodie.streamer.jdbc.ca.file"]
+    assert many.asset(file).read_text() == rds_ca.root("eu-central-1")
 
 
 def test_the_nodes_reach_the_database_and_the_gate_accepts_that(on_its_own: Synthesized) -> None:

@@ -120,17 +120,12 @@ zzz==1
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the layers."""
+    """The folder of the layers, next to a lock."""
+    (tmp_path / "requirements.txt").write_text(PINNED)
+    monkeypatch.setattr(lambda_assets, "REQUIREMENTS", tmp_path / "requirements.txt")
     folder = tmp_path / "cache" / "layers"
     monkeypatch.setattr(lambda_assets, "CACHE", folder)
     return folder
-
-
-@pytest.fixture
-def requirements(tmp_path: Path) -> Path:
-    path = tmp_path / "requirements.txt"
-    path.write_text(PINNED)
-    return path
 
 
 @pytest.fixture
@@ -153,15 +148,15 @@ def pip(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 @pytest.mark.usefixtures("cache")
-def test_a_layer_that_isnt_there_is_one_line(requirements: Path) -> None:
+def test_a_layer_that_isnt_there_is_one_line() -> None:
     with pytest.raises(WheelError, match=r"psycopg2-binary for Lambda isn't in cache/layers: run `make setup`"):
-        lambda_assets.layer_folder(PSYCOPG2, requirements)
+        lambda_assets.layer_folder(PSYCOPG2)
 
 
-def test_it_is_fetched_once_for_lambda_with_its_hashes(requirements: Path, cache: Path, pip: list[list[str]]) -> None:
-    folder = lambda_assets.fetch(PSYCOPG2, requirements)
-    assert lambda_assets.fetch(PSYCOPG2, requirements) == folder
-    assert lambda_assets.layer_folder(PSYCOPG2, requirements) == folder
+def test_it_is_fetched_once_for_lambda_with_its_hashes(cache: Path, pip: list[list[str]]) -> None:
+    folder = lambda_assets.fetch(PSYCOPG2)
+    assert lambda_assets.fetch(PSYCOPG2) == folder
+    assert lambda_assets.layer_folder(PSYCOPG2) == folder
     assert (folder / "python" / "psycopg2" / "__init__.py").is_file()
     assert [path.name for path in cache.iterdir()] == [folder.name]
     assert len(pip) == 1
@@ -169,26 +164,37 @@ def test_it_is_fetched_once_for_lambda_with_its_hashes(requirements: Path, cache
 
 
 @pytest.mark.usefixtures("cache")
-def test_another_version_is_another_layer(requirements: Path, pip: list[list[str]]) -> None:
-    lambda_assets.fetch(PSYCOPG2, requirements)
-    requirements.write_text(PINNED.replace("2.9.13", "2.9.14"))
+def test_one_that_another_process_fetches_meanwhile_stays_whole(
+    pip: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = lambda_assets.fetch(PSYCOPG2)
+    monkeypatch.setattr(Path, "is_dir", lambda path: path != folder or len(pip) > 1)
+    assert lambda_assets.fetch(PSYCOPG2) == folder
+    assert ([path.name for path in folder.iterdir()], len(pip)) == (["python"], 2)
+
+
+@pytest.mark.usefixtures("cache")
+def test_another_version_is_another_layer(pip: list[list[str]]) -> None:
+    lambda_assets.fetch(PSYCOPG2)
+    lambda_assets.REQUIREMENTS.write_text(PINNED.replace("2.9.13", "2.9.14"))
     with pytest.raises(WheelError, match="make setup"):
-        lambda_assets.layer_folder(PSYCOPG2, requirements)
+        lambda_assets.layer_folder(PSYCOPG2)
     assert len(pip) == 1
 
 
-def test_pips_reason_is_shown(requirements: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pips_reason_is_shown(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = subprocess.CompletedProcess([], 1, "", "WARNING: slow\nERROR: THESE PACKAGES DO NOT MATCH THE HASHES\n")
     monkeypatch.setattr(subprocess, "run", lambda *_args, **_options: failed)
     with pytest.raises(WheelError, match="ERROR: THESE PACKAGES DO NOT MATCH THE HASHES"):
-        lambda_assets.fetch(PSYCOPG2, requirements)
+        lambda_assets.fetch(PSYCOPG2)
     assert list(cache.iterdir()) == []
 
 
-def test_a_lock_without_it_says_so(tmp_path: Path) -> None:
-    (tmp_path / "requirements.txt").write_text("requests==1.0\n")
+@pytest.mark.usefixtures("cache")
+def test_a_lock_without_it_says_so() -> None:
+    lambda_assets.REQUIREMENTS.write_text("requests==1.0\n")
     with pytest.raises(WheelError, match="doesn't pin psycopg2-binary"):
-        lambda_assets.layer_folder(PSYCOPG2, tmp_path / "requirements.txt")
+        lambda_assets.layer_folder(PSYCOPG2)
 
 
 # Lambda's own limit for a function with its layers, unzipped.

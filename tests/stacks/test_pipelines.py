@@ -65,19 +65,16 @@ def test_each_database_is_prepared_before_its_connectors_and_after_the_loader(ma
 
 
 def test_one_step_keeps_what_shares_it_and_each_other_table_has_one(many: Synthesized) -> None:
-    [request] = many.requests("processing", "Custom::EmrStep").values()
-    assert request["name"] == "dev-cdc-lake-tables"
-    steps = {step["name"].removeprefix("dev-cdc-lake-"): step for step in request["further"]}
+    steps = many.steps()
+    assert next(iter(steps)) == "tables"
     assert [name for name in steps if name.startswith("shop")] == ["shop_orders", "shop_items"]
-    listed = request["arguments"][request["arguments"].index("--props") + 1]
-    text = (many.synthesis.folder / f"asset.{listed.rpartition('/')[2]}").read_text()
+    text = many.asset(dict(pairwise(steps["tables"]))["--props"]).read_text()
     tables = dict(line.split("=", 1) for line in text.splitlines())["hoodie.streamer.ingestion.tablesToBeIngested"]
     names = ["cdc_events", *(f"wide_{table}" for table in WIDE), "erp_people"]
     assert tables.split(",")[: len(names)] == [f"dev_datalake.{name}" for name in names]
-    assert ("--target-table", "dev_datalake.shop_orders") in pairwise(steps["shop_orders"]["arguments"])
+    assert ("--target-table", "dev_datalake.shop_orders") in pairwise(steps["shop_orders"])
     # EMR API reference, HadoopJarStepConfig: the arguments' characters together.
-    for step in (request, *request["further"]):
-        assert len(" ".join(step["arguments"])) < 10_280
+    assert all(len(" ".join(arguments)) < 10_280 for arguments in steps.values())
 
 
 def test_the_jobs_read_every_pipelines_landing(many: Synthesized) -> None:

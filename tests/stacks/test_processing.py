@@ -34,9 +34,9 @@ def _group(reference: Any) -> str:
 
 def test_one_step_keeps_all_tables_as_its_job_understands_it(environment: Synthesized) -> None:
     wanted = environment.settings
-    [request] = environment.requests("processing", "Custom::EmrStep").values()
-    assert (request["name"], "further" in request) == (f"{wanted.prefix}-tables", False)
-    listed, decided = _tables(environment, request["arguments"])
+    [(name, arguments)] = environment.steps().items()
+    assert name == "tables"
+    listed, decided = _tables(environment, arguments)
     assert set(decided) == {f"{wanted.lake.database}.cdc_events"}
     for table, each in decided.items():
         assert isinstance(each.source, FileSettings)
@@ -50,9 +50,9 @@ def test_one_step_keeps_all_tables_as_its_job_understands_it(environment: Synthe
 def _tables(environment: Synthesized, arguments: list[str]) -> tuple[TableList, dict[str, settings.Settings]]:
     """How the job of many tables parses a step's command."""
     [application] = [number for number, argument in enumerate(arguments) if argument.endswith(".py")]
-    folder, options = environment.synthesis.folder, command_line.parse_many(arguments[application + 1 :])
+    options = command_line.parse_many(arguments[application + 1 :])
     # An asset is read at its future address.
-    listed = TableList(options, lambda url: (folder / f"asset.{url.rpartition('/')[2]}").read_text())
+    listed = TableList(options, lambda url: environment.asset(url).read_text())
     warnings: list[str] = []
     found = {table.full_name: listed.settings(table, warnings.append) for table in listed.tables}
     assert warnings == []

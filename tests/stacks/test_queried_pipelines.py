@@ -103,21 +103,18 @@ def test_the_clusters_nodes_reach_postgresql_of_our_own_database_and_nothing_wid
 
 
 def test_a_step_knows_host_and_secret_only_when_deployed(many: Synthesized) -> None:
-    [request] = many.requests("processing", "Custom::EmrStep").values()
-    steps = {step["name"].removeprefix("dev-cdc-lake-"): step for step in request["further"]}
+    steps = many.steps()
     own, replica = steps["pagilaquery-tables"], [step for name, step in steps.items() if name.startswith("replica")]
-    assert f"hoodie.streamer.jdbc.url=jdbc:postgresql://{LATER}:5432/pagila" in own["arguments"]
-    assert f"hoodie.streamer.jdbc.password.secret={LATER}" in own["arguments"]
+    assert f"hoodie.streamer.jdbc.url=jdbc:postgresql://{LATER}:5432/pagila" in own
+    assert f"hoodie.streamer.jdbc.password.secret={LATER}" in own
     assert len(replica) == 4
     for step in replica:
         url = "jdbc:postgresql://replica.abcdefghij.eu-west-1.rds.amazonaws.com:5433/pagila"
-        assert f"hoodie.streamer.jdbc.url={url}" in step["arguments"]
-        assert f"hoodie.streamer.jdbc.password.secret={SECRETS}replica/reader-AbCdEf" in step["arguments"]
-    certificate = next(argument for argument in replica[0]["arguments"] if "jdbc.ca.file=" in argument)
-    path = many.synthesis.folder / f"asset.{certificate.rpartition('/')[2]}"
-    assert path.read_text() == rds_ca.root("eu-west-1")
-    jar = own["arguments"][own["arguments"].index("--jars") + 1].split(",")[-1]
-    assert (many.synthesis.folder / f"asset.{jar.rpartition('/')[2]}").stat().st_size > 1_000_000
+        assert f"hoodie.streamer.jdbc.url={url}" in step
+        assert f"hoodie.streamer.jdbc.password.secret={SECRETS}replica/reader-AbCdEf" in step
+    certificate = next(argument for argument in replica[0] if "jdbc.ca.file=" in argument)
+    assert many.asset(certificate).read_text() == rds_ca.root("eu-west-1")
+    assert many.asset(own[own.index("--jars") + 1]).stat().st_size > 1_000_000
 
 
 def test_what_is_queried_has_the_alarms_that_make_sense_for_it(many: Synthesized, alone: Synthesized) -> None:
@@ -136,7 +133,7 @@ def test_what_is_queried_has_the_alarms_that_make_sense_for_it(many: Synthesized
 
 
 def test_the_dashboard_shows_the_oldest_transaction_and_no_connector(alone: Synthesized) -> None:
-    body = dashboard(alone)
+    body = dashboard(alone["monitoring"]["Resources"])
     assert "source of pagilaquery: oldest open transaction (s)" in body
     assert "AWS/KafkaConnect" not in body
     assert [part for part in ("slot", "landing of", "topic of") if f'"title":"{part}' in body] == []

@@ -13,6 +13,7 @@ from stacks.gate.between import database_kept
 from stacks.gate.properties import known_properties
 from stacks.gate.template import App
 from tests.cases import long
+from tests.stacks.conftest import stack_alone
 
 SNAPSHOT = 'snapshot = "rds:prod-cdc-lake-2026-11-20-03-05"'
 POINT = 'cluster = "prod-cdc-lake"\ntime = "2026-11-21T10:30:00Z"'
@@ -45,21 +46,11 @@ def test_a_restored_cluster_has_a_name_of_its_own(tmp_path: Path, lines: str) ->
 
 
 def resources(environment: Environment) -> dict[str, Any]:
-    """Resources of the database's stack alone, by logical id."""
-    from app import _context  # isort: skip  starts Node.js
-    from aws_cdk import App as CdkApp
-    from aws_cdk import Tags
-    from aws_cdk.assertions import Template
-
+    import stacks.node  # noqa: F401  before aws_cdk
     from stacks.database import DatabaseStack
     from stacks.network import NetworkStack
 
-    app = CdkApp(context=_context(environment), analytics_reporting=False)
-    for name, value in environment.tags.items():
-        Tags.of(app).add(name, value)
-    stack = DatabaseStack(app, environment, NetworkStack(app, environment))
-    found: dict[str, Any] = Template.from_stack(stack).to_json()["Resources"]
-    return found
+    return stack_alone(environment, lambda app: DatabaseStack(app, environment, NetworkStack(app, environment)))
 
 
 def of_type(found: dict[str, Any], type_: str) -> list[dict[str, Any]]:

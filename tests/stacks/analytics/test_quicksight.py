@@ -1,7 +1,7 @@
 """QuickSight as code: who sees what, the role that it queries with, and a definition with valid references."""
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import botocore.session
 import pytest
@@ -9,12 +9,9 @@ from botocore.validate import ParamValidator
 
 from analytics.dashboard import COLUMNS
 from settings.environment import Environment
-from tests.stacks.conftest import Synthesized
+from tests.stacks.conftest import Synthesized, stack_alone
 from tests.stacks.environments import ANALYSTS, READER
 from tests.stacks.gate.changed import Changed
-
-if TYPE_CHECKING:
-    from aws_cdk.assertions import Template
 
 pytestmark = pytest.mark.synth
 GRANTS, POLICY = "AWS::LakeFormation::PrincipalPermissions", "AWS::IAM::ManagedPolicy"
@@ -27,17 +24,15 @@ def one(environment: Synthesized, kind: str) -> dict[str, Any]:
     return found
 
 
-def analytics_alone(environment: Environment) -> "Template":
-    """The template of the analytics' stack, without a synthesis of the others."""
-    from app import _context  # isort: skip  starts Node.js
-    from aws_cdk import App
-    from aws_cdk.assertions import Template
-
+def analytics_alone(environment: Environment, type_: str, **changes: object) -> dict[str, Any]:
+    """The resources of a type in the analytics' stack, by logical id, its settings changed."""
+    import stacks.node  # noqa: F401  before aws_cdk
     from stacks.analytics.stack import AnalyticsStack
     from stacks.lake import LakeStack
 
-    app = App(context=_context(environment), analytics_reporting=False)
-    return Template.from_stack(AnalyticsStack(app, environment, LakeStack(app, environment)))
+    own = environment.model_copy(update={"analytics": environment.analytics.model_copy(update=changes)})
+    found = stack_alone(own, lambda app: AnalyticsStack(app, own, LakeStack(app, own)))
+    return {id_: each for id_, each in found.items() if each["Type"] == f"AWS::{type_}"}
 
 
 def test_quicksight_asks_by_a_role_of_its_own_with_the_rights_of_an_analyst(many: Synthesized) -> None:
@@ -81,11 +76,9 @@ def test_spice_is_refreshed_and_a_direct_query_is_not(many: Synthesized, dev: Sy
     schedule = one(many, "RefreshSchedule")
     assert schedule["DataSetId"] == one(many, "DataSet")["DataSetId"]
     assert schedule["Schedule"]["ScheduleFrequency"]["Interval"] == "DAILY"
-    analytics = dev.settings.analytics.model_copy(update={"quicksight_principal": ANALYSTS})
-    direct = analytics_alone(dev.settings.model_copy(update={"analytics": analytics}))
-    [data_set] = direct.find_resources(f"{QUICKSIGHT}DataSet").values()
+    [data_set] = analytics_alone(dev.settings, "QuickSight::DataSet", quicksight_principal=ANALYSTS).values()
     assert data_set["Properties"]["ImportMode"] == "DIRECT_QUERY"
-    assert direct.find_resources(f"{QUICKSIGHT}RefreshSchedule") == {}
+    assert analytics_alone(dev.settings, "QuickSight::RefreshSchedule", quicksight_principal=ANALYSTS) == {}
     assert dev.everywhere(GRANTS) == []
 
 
@@ -96,6 +89,15 @@ def test_lake_formation_lets_the_readers_and_quicksights_role_read(many: Synthes
     role_arn = str({"Fn::GetAtt": [role, "Arn"]})
     assert found == {(who, *what) for who in (READER, role_arn) for what in (("DESCRIBE",), ("DESCRIBE", "SELECT"))}
     assert all(each["PermissionsWithGrantOption"] == [] for each in grants)
+
+
+def test_a_reader_who_comes_first_changes_no_other_grant(many: Synthesized) -> None:
+    """A grant that became its neighbour's would be revoked with it, after the neighbour's new one was made."""
+    kind, new = GRANTS.removeprefix("AWS::"), "arn:aws:iam::111111111111:user/new"
+    after = analytics_alone(many.settings, kind, lake_formation_readers=(new, READER))
+    before = analytics_alone(many.settings, kind)
+    assert len(before) == 4
+    assert {id_: after.get(id_) for id_ in before} == before
 
 
 def test_lake_formation_lets_the_jobs_make_and_keep_tables_before_they_start(many: Synthesized) -> None:

@@ -8,8 +8,10 @@ import pytest
 from operate.review.page import page
 from operate.review.render import render
 from plugins.workers.connect_workers import only_in_utf8
+from stacks.paused import Paused
 from tests.cases import long
-from tests.stacks.conftest import Synthesized
+from tests.stacks.conftest import Synthesized, stack_alone
+from tests.stacks.environments import environment_on_eks
 from tests.synthesis import found_in, shared_synthesis
 
 pytestmark = pytest.mark.synth
@@ -89,6 +91,28 @@ def test_alarms_and_dashboard_look_where_the_figures_are(eks: Synthesized) -> No
     ]
     assert watch["METRICS"] == f"{eks.settings.prefix}/kafka-connect"
     assert watch["CONNECTORS"].split(",") == [each["connectorName"] for each in connectors(eks)]
+
+
+def test_an_administrator_who_goes_changes_no_others_entry(tmp_path: Path) -> None:
+    """EKS takes one entry for each: one that became its neighbour's would be refused."""
+    import stacks.node  # noqa: F401  before aws_cdk
+    from stacks.connectors.eks_cluster import KubernetesStack
+    from stacks.network import NetworkStack
+
+    def entries(*names: str) -> dict[str, Any]:
+        who = [f"arn:aws:iam::111111111111:role/{name}" for name in names]
+        folder = tmp_path / "".join(names)
+        own = environment_on_eks(folder, "dev", f"administrators = {who}")
+        assert own.eks is not None
+        settings = own.eks
+        found = stack_alone(
+            own, lambda app: KubernetesStack(app, own, settings, NetworkStack(app, own), Paused.NOTHING)
+        )
+        return {id_: one for id_, one in found.items() if one["Type"] == "AWS::EKS::AccessEntry"}
+
+    both, second = entries("a", "b"), entries("b")
+    assert len(both) == len(second) + 1
+    assert {id_: both.get(id_) for id_ in second} == second
 
 
 @ENVIRONMENTS

@@ -8,8 +8,8 @@ import pytest
 
 from contract.states import CATALOGUE, STAGES, Word
 from stacks.monitoring.watches import ON_THEIR_WAY, UNALARMED, WORDS, heading, key
-from tests.stacks.conftest import Synthesized
-from tests.stacks.monitoring.found import alarms, events, ids, widgets, widgets_of
+from tests.stacks.conftest import Synthesized, stack_alone
+from tests.stacks.monitoring.found import alarms, events, widgets
 
 pytestmark = pytest.mark.synth
 # CloudWatch user guide, "CloudWatch service quotas", and API reference, "Dashboard Body Structure and Syntax".
@@ -52,7 +52,7 @@ def test_every_alarm_and_event_says_exactly_one_word(environment: Synthesized) -
 
 
 def test_the_alarms_stand_below_their_words_the_worst_first(environment: Synthesized) -> None:
-    found = widgets(environment)
+    found = widgets(environment["monitoring"]["Resources"])
     shown = [one["properties"] for one in found if one["type"] == "alarm"]
     wanted = [word for word in Word if word not in UNALARMED or word is Word.STARTING]
     # A widget shows 100 alarms at most.
@@ -62,17 +62,18 @@ def test_the_alarms_stand_below_their_words_the_worst_first(environment: Synthes
         word = Word(one["title"].split(":")[0])
         assert one.get("states") == (["INSUFFICIENT_DATA"] if word is Word.STARTING else None)
         by_word.setdefault(word, []).extend(one["alarms"])
-    starting, described = by_word.pop(Word.STARTING), ids(environment)
+    made = environment.resources("monitoring", "AWS::CloudWatch::Alarm")
+    described = {id_: alarm["Properties"]["AlarmDescription"] for id_, alarm in made.items()}
+    starting = by_word.pop(Word.STARTING)
     for word, alarmed in by_word.items():
         assert {described[id_].split(":")[0] for id_ in alarmed} == {str(word)}
     assert sorted(id_ for alarmed in by_word.values() for id_ in alarmed) == sorted(starting) == sorted(described)
 
 
 def test_the_key_stands_on_top_with_the_graph_that_tells_what_no_alarm_does(environment: Synthesized) -> None:
-    found = widgets(environment)
+    found = widgets(environment["monitoring"]["Resources"])
     assert (found[0]["x"], found[0]["y"]) == (0, 0)
-    name = "prod-cdc-lake" if "prod-cdc-lake" in str(found) else "dev-cdc-lake"
-    assert found[0]["properties"]["markdown"] == key(name)
+    assert found[0]["properties"]["markdown"] == key(environment.settings.prefix)
     [graph] = [one for one in found if one["properties"].get("title") == ON_THEIR_WAY]
     assert graph["y"] < min(one["y"] for one in found if one["type"] == "text" and one["width"] == WIDTH)
     labels = [metric[-1]["label"] for metric in graph["properties"]["metrics"] if "label" in metric[-1]]
@@ -80,7 +81,7 @@ def test_the_key_stands_on_top_with_the_graph_that_tells_what_no_alarm_does(envi
 
 
 def test_below_are_the_stages_in_the_order_in_which_an_event_passes_them(environment: Synthesized) -> None:
-    found = sections(widgets(environment))
+    found = sections(widgets(environment["monitoring"]["Resources"]))
     assert {name for names in found for name in names} == {*STAGES} - {CATALOGUE}
     for names in found:
         rows = [name for number, name in enumerate(names) if names[number - 1] != name or not number]
@@ -92,7 +93,7 @@ def test_below_are_the_stages_in_the_order_in_which_an_event_passes_them(environ
 def test_a_limit_is_drawn_with_the_word_that_begins_there(dev: Synthesized) -> None:
     drawn = {
         one["properties"]["title"]: (line["label"], line["value"], line["fill"])
-        for one in widgets(dev)
+        for one in widgets(dev["monitoring"]["Resources"])
         for line in one["properties"].get("annotations", {}).get("horizontal", [])
     }
     found, late = alarms(dev), dev.settings.monitoring.commit_age_minutes * 60
@@ -106,7 +107,7 @@ def test_a_limit_is_drawn_with_the_word_that_begins_there(dev: Synthesized) -> N
 
 
 def test_it_keeps_to_what_cloudwatch_takes(environment: Synthesized) -> None:
-    found = widgets(environment)
+    found = widgets(environment["monitoring"]["Resources"])
     assert len(found) <= MOST_WIDGETS
     taken: set[tuple[int, int]] = set()
     for one in found:
@@ -128,11 +129,14 @@ def test_tables_share_rows_where_there_are_many(many: Synthesized, monkeypatch: 
 
     from stacks.monitoring.dashboard import Dashboard
 
+    def make(app: App) -> Stack:
+        stack = Stack(app, "Stack")
+        Dashboard(stack, "Dashboard", many.settings, {word: [] for word in Word})
+        return stack
+
     shared = "job of shop (shop_orders to shop_items): events"
-    assert shared not in titles(widgets(many), "metric")
+    assert shared not in titles(widgets(many["monitoring"]["Resources"]), "metric")
     monkeypatch.setattr("stacks.monitoring.dashboard.MOST_WIDGETS", 100)
-    stack = Stack(App(), "Stack")
-    Dashboard(stack, "Dashboard", many.settings, {word: [] for word in Word})
-    found = widgets_of(stack)
+    found = widgets(stack_alone(many.settings, make))
     assert len(found) <= 100
     assert shared in titles(found, "metric")
