@@ -1,6 +1,5 @@
 """What the account needs before a first deployment: from the committed templates, against botocore's models."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,33 +22,25 @@ VCPUS = {"m5.xlarge": 4, "m5.large": 2, "r5.xlarge": 4, "t3.nano": 2, "t3.small"
 PRINCIPAL = "arn:aws:quicksight:us-east-1:111111111111:group/default/analysts"
 
 
-class Account(Stubbed):
-    """What the services say of an account."""
-
-    def quota(self, code: str, value: float) -> None:
-        asked = {"ServiceCode": "ec2", "QuotaCode": code}
-        self.answer("service-quotas", "get_service_quota", {"Quota": {"Value": value}}, asked)
-
-    def runs(self, *instances: dict[str, Any]) -> None:
-        """What DescribeInstanceTypes and DescribeInstances say."""
-        types = [{"InstanceType": type_, "VCpuInfo": {"DefaultVCpus": number}} for type_, number in VCPUS.items()]
-        self.answer("ec2", "describe_instance_types", {"InstanceTypes": types}, {"InstanceTypes": ANY})
-        self.answer("ec2", "describe_instances", {"Reservations": [{"Instances": [*instances]}]})
-
-    def addresses(self, *tags: dict[str, str]) -> None:
-        found = [{"Tags": [{"Key": key, "Value": value} for key, value in each.items()]} for each in tags]
-        self.answer("ec2", "describe_addresses", {"Addresses": found})
+def quota(stubbed: Stubbed, code: str, value: float) -> None:
+    asked = {"ServiceCode": "ec2", "QuotaCode": code}
+    stubbed.answer("service-quotas", "get_service_quota", {"Quota": {"Value": value}}, asked)
 
 
-@pytest.fixture
-def aws() -> Iterator[Account]:
-    made = Account()
-    yield made
-    made.check_all_asked()
+def runs(stubbed: Stubbed, *instances: dict[str, Any]) -> None:
+    """What DescribeInstanceTypes and DescribeInstances say."""
+    types = [{"InstanceType": type_, "VCpuInfo": {"DefaultVCpus": number}} for type_, number in VCPUS.items()]
+    stubbed.answer("ec2", "describe_instance_types", {"InstanceTypes": types}, {"InstanceTypes": ANY})
+    stubbed.answer("ec2", "describe_instances", {"Reservations": [{"Instances": [*instances]}]})
 
 
-def looked(aws: Any, environment: Environment) -> list[Found]:
-    return [*account.look(aws, environment, templates(environment))]
+def has_addresses(stubbed: Stubbed, *tags: dict[str, str]) -> None:
+    found = [{"Tags": [{"Key": key, "Value": value} for key, value in each.items()]} for each in tags]
+    stubbed.answer("ec2", "describe_addresses", {"Addresses": found})
+
+
+def looked(stubbed: Any, environment: Environment) -> list[Found]:
+    return [*account.look(stubbed, environment, templates(environment))]
 
 
 def templates(environment: Environment) -> dict[str, Any]:
@@ -101,25 +92,25 @@ OWN = [{"Key": key, "Value": value} for key, value in load("dev").tags.items()]
     ],
 )
 def test_vcpus_are_compared_with_what_others_leave_of_the_quota(
-    aws: Account, running: list[dict[str, Any]], quota: float, line: str, lacks: bool
+    stubbed: Stubbed, running: list[dict[str, Any]], quota: float, line: str, lacks: bool
 ) -> None:
-    aws.runs(*running)
-    aws.addresses({}, load("dev").tags)
-    aws.quota("L-1216C47A", quota)
-    aws.quota("L-0263D0A3", 2.0)
-    vcpus, addresses = looked(aws, load("dev"))
+    runs(stubbed, *running)
+    has_addresses(stubbed, {}, load("dev").tags)
+    quota(stubbed, "L-1216C47A", quota)
+    quota(stubbed, "L-0263D0A3", 2.0)
+    vcpus, addresses = looked(stubbed, load("dev"))
     assert line in vcpus.line
     assert vcpus.line.startswith("vCPUs of running on-demand standard instances: it needs 18,")
     assert vcpus.lacks is lacks
     assert addresses == Found(line="elastic IPs: it needs 1, others in the account use 1, the quota is 2")
 
 
-def test_what_you_may_not_ask_is_one_line_and_the_rest_is_asked(aws: Account) -> None:
-    aws.refuse("ec2", "describe_instance_types", "UnauthorizedOperation")
-    aws.addresses(*[{}] * 5)
-    aws.refuse("service-quotas", "get_service_quota", "NoSuchResourceException")
-    aws.answer("service-quotas", "get_aws_default_service_quota", {"Quota": {"Value": 5.0}})
-    vcpus, addresses = looked(aws, load("dev"))
+def test_what_you_may_not_ask_is_one_line_and_the_rest_is_asked(stubbed: Stubbed) -> None:
+    stubbed.refuse("ec2", "describe_instance_types", "UnauthorizedOperation")
+    has_addresses(stubbed, *[{}] * 5)
+    stubbed.refuse("service-quotas", "get_service_quota", "NoSuchResourceException")
+    stubbed.answer("service-quotas", "get_aws_default_service_quota", {"Quota": {"Value": 5.0}})
+    vcpus, addresses = looked(stubbed, load("dev"))
     assert vcpus.line.startswith("couldn't check vCPUs of running on-demand standard instances: ")
     assert not vcpus.lacks
     assert addresses.lacks
@@ -139,19 +130,19 @@ def test_what_you_may_not_ask_is_one_line_and_the_rest_is_asked(aws: Account) ->
         ({"get_role": "AccessDenied"}, "couldn't check AWSServiceRoleForEC2Spot", False),
     ],
 )
-def test_spot_instances_get_their_role(aws: Account, refusals: dict[str, str], line: str, lacks: bool) -> None:
+def test_spot_instances_get_their_role(stubbed: Stubbed, refusals: dict[str, str], line: str, lacks: bool) -> None:
     for market in ("L-1216C47A", "L-34B43A08"):
-        aws.runs()
-        aws.quota(market, 64.0)
-    aws.addresses()
-    aws.quota("L-0263D0A3", 5.0)
+        runs(stubbed)
+        quota(stubbed, market, 64.0)
+    has_addresses(stubbed)
+    quota(stubbed, "L-0263D0A3", 5.0)
     role = {"Path": "/", "RoleName": "x", "RoleId": "A" * 16, "Arn": "arn:aws:iam::1:role/x", "CreateDate": 0}
     for operation in ("get_role", "create_service_linked_role"):
         if code := refusals.get(operation):
-            aws.refuse("iam", operation, code)
+            stubbed.refuse("iam", operation, code)
         elif operation == "get_role" or line.endswith("created"):
-            aws.answer("iam", operation, {"Role": role})
-    *_, found = looked(aws, load("sandbox"))
+            stubbed.answer("iam", operation, {"Role": role})
+    *_, found = looked(stubbed, load("sandbox"))
     assert line in found.line
     assert found.lacks is lacks
 
@@ -164,17 +155,17 @@ def test_spot_instances_get_their_role(aws: Account, refusals: dict[str, str], l
         (None, "QuickSight is UNSUBSCRIBED: subscribe the account", True),
     ],
 )
-def test_a_dashboard_needs_a_subscription(aws: Account, status: str | None, line: str, lacks: bool) -> None:
-    aws.refuse("ec2", "describe_instance_types", "Throttling")
-    aws.refuse("ec2", "describe_addresses", "Throttling")
+def test_a_dashboard_needs_a_subscription(stubbed: Stubbed, status: str | None, line: str, lacks: bool) -> None:
+    stubbed.refuse("ec2", "describe_instance_types", "Throttling")
+    stubbed.refuse("ec2", "describe_addresses", "Throttling")
     if status is None:
-        aws.refuse("quicksight", "describe_account_subscription", "ResourceNotFoundException")
+        stubbed.refuse("quicksight", "describe_account_subscription", "ResourceNotFoundException")
     else:
         info = {"AccountInfo": {"AccountSubscriptionStatus": status}}
-        aws.answer("quicksight", "describe_account_subscription", info, {"AwsAccountId": load("dev").account})
+        stubbed.answer("quicksight", "describe_account_subscription", info, {"AwsAccountId": load("dev").account})
     dev = load("dev")
     analytics = dev.analytics.model_copy(update={"quicksight_principal": PRINCIPAL})
-    *_, found = looked(aws, dev.model_copy(update={"analytics": analytics}))
+    *_, found = looked(stubbed, dev.model_copy(update={"analytics": analytics}))
     assert (found.line.startswith(line), found.lacks) == (True, lacks)
 
 
@@ -187,14 +178,14 @@ def test_a_dashboard_needs_a_subscription(aws: Account, status: str | None, line
     ],
 )
 def test_the_region_is_asked_for_where_every_account_may_ask(
-    aws: Account, monkeypatch: pytest.MonkeyPatch, status: str | None, line: str, lacks: bool
+    stubbed: Stubbed, monkeypatch: pytest.MonkeyPatch, status: str | None, line: str, lacks: bool
 ) -> None:
-    monkeypatch.setattr(account, "boto3", SimpleNamespace(client=aws.client))
+    monkeypatch.setattr(account, "boto3", SimpleNamespace(client=stubbed.client))
     if status is None:
-        aws.refuse("ec2", "describe_regions", "UnauthorizedOperation")
+        stubbed.refuse("ec2", "describe_regions", "UnauthorizedOperation")
     else:
         asked = {"RegionNames": [REGION], "AllRegions": True}
-        aws.answer("ec2", "describe_regions", {"Regions": [{"OptInStatus": status}]}, asked)
+        stubbed.answer("ec2", "describe_regions", {"Regions": [{"OptInStatus": status}]}, asked)
     found = account.region_enabled(load("dev"))
     assert line in found.line
     assert found.lacks is lacks

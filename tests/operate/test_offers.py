@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from operate.account import check_offers
 from operate.errors import OperateError
-from operate.offers import check_offers
 from operate.review import findings
 from settings.environment import Environment
 from settings.load import load
