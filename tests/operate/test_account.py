@@ -24,7 +24,7 @@ VCPUS = {"m5.xlarge": 4, "m5.large": 2, "r5.xlarge": 4, "t3.nano": 2, "t3.small"
 PRINCIPAL = "arn:aws:quicksight:us-east-1:111111111111:group/default/analysts"
 
 
-def quota(stubbed: Stubbed, code: str, value: float) -> None:
+def has_quota(stubbed: Stubbed, code: str, value: float) -> None:
     asked = {"ServiceCode": "ec2", "QuotaCode": code}
     stubbed.answer("service-quotas", "get_service_quota", {"Quota": {"Value": value}}, asked)
 
@@ -98,8 +98,8 @@ def test_vcpus_are_compared_with_what_others_leave_of_the_quota(
 ) -> None:
     runs(stubbed, *running)
     has_addresses(stubbed, {}, load("dev").tags)
-    quota(stubbed, "L-1216C47A", quota)
-    quota(stubbed, "L-0263D0A3", 2.0)
+    has_quota(stubbed, "L-1216C47A", quota)
+    has_quota(stubbed, "L-0263D0A3", 2.0)
     vcpus, addresses = looked(stubbed, load("dev"))
     assert line in vcpus.line
     assert vcpus.line.startswith("vCPUs of running on-demand standard instances: it needs 18,")
@@ -135,9 +135,9 @@ def test_what_you_may_not_ask_is_one_line_and_the_rest_is_asked(stubbed: Stubbed
 def test_spot_instances_get_their_role(stubbed: Stubbed, refusals: dict[str, str], line: str, lacks: bool) -> None:
     for market in ("L-1216C47A", "L-34B43A08"):
         runs(stubbed)
-        quota(stubbed, market, 64.0)
+        has_quota(stubbed, market, 64.0)
     has_addresses(stubbed)
-    quota(stubbed, "L-0263D0A3", 5.0)
+    has_quota(stubbed, "L-0263D0A3", 5.0)
     role = {"Path": "/", "RoleName": "x", "RoleId": "A" * 16, "Arn": "arn:aws:iam::1:role/x", "CreateDate": 0}
     for operation in ("get_role", "create_service_linked_role"):
         if code := refusals.get(operation):
