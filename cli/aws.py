@@ -56,13 +56,14 @@ def review(*, env: Environment = "dev", against: Against = None, json: Json = Fa
     Example: ./lake aws review -e prod
     """
     _prepare_cdk()
-    from operate import review, synth
+    from operate import synth
+    from operate.review.findings import find
     from operate.review.page import changes, page
     from operate.review.render import summary, write
 
     environment = load(env)
     synthesis = synth.synthesize(environment, synth.CDK_OUT / env, nag=True)
-    findings = review.find(environment, synthesis)
+    findings = find(environment, synthesis)
     read = page(environment, synthesis, findings, changes=changes(environment, synthesis, against=against))
     paths = [path.relative_to(PAGES.parents[1]) for path in write(read, PAGES)]
     if json:
@@ -97,7 +98,7 @@ def diff(
     if sum(map(bool, (against, deployed, settings))) > 1:
         raise typer.BadParameter("give one of --against, --deployed and --set")
     prepare.wheels()
-    from operate import diff, synth
+    from operate import synth
     from operate.diff import comparison, snapshots
     from operate.diff.assigned import assigned
 
@@ -106,13 +107,13 @@ def diff(
         changed = assigned(environment, settings)
         before = synth.synthesize(environment, synth.CDK_OUT / env).stacks
         after = synth.synthesize(changed, synth.CDK_OUT / f"{env}.set").stacks
-        found = diff.changes_between(environment, "the settings as they are", before, after)
+        found = comparison.changes_between(environment, "the settings as they are", before, after)
     else:
         stacks = synth.synthesize(environment, synth.CDK_OUT / env).stacks
         if deployed:
-            found = diff.changes_between(environment, "what is deployed", snapshots.deployed(environment), stacks)
+            found = comparison.changes_between(environment, "what is deployed", snapshots.deployed(environment), stacks)
         else:
-            found = diff.changes(environment, stacks, against=against)
+            found = comparison.changes(environment, stacks, against=against)
     if json:
         print_json(found)
     else:
@@ -264,8 +265,7 @@ def reconcile(
 
     from local.console import console
     from operate.kafka.cluster import find_pipeline
-    from operate.reconcile import reconcile_environment
-    from operate.resnapshot.tables import report_of
+    from operate.resnapshot.tables import reconcile_environment, report_of
 
     environment = load(env)
     found = find_pipeline(environment, pipeline)

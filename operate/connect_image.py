@@ -21,7 +21,7 @@ from plugins.workers.connect_workers import OF_SOURCES, WORKER_HEALTH, resources
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE, TARGET = ROOT / "connect-image", ROOT / "build" / "connect-image"
 IMAGE_TOML, DOCKERFILE = SOURCE / "image.toml", SOURCE / "Dockerfile"
-_FROM = re.compile(r"^FROM (\S+)", re.MULTILINE)
+_FROM = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*(\S+)", re.MULTILINE | re.IGNORECASE)
 _PINNED = re.compile(r"@sha256:[0-9a-f]{64}$")
 WORKER_JAR = "cdc-lake-worker.jar"
 

@@ -21,7 +21,6 @@ from operate.diff import snapshots
 from operate.diff.changed import READERS, only_loses
 from operate.diff.effects import schema
 from operate.errors import OperateError
-from operate.offers import check_offers
 from operate.outputs import QUICK, check_account, find_stack, one_line
 from operate.pausing.deployed import check_runs
 from operate.review.findings import find
@@ -58,18 +57,18 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
     _say([account.region_enabled(environment)], refuse=True)
     session = check_account(environment)
     if not resumes:
-        _check_not_paused(environment, session)
-    check_offers(session, environment)
-    synthesis = synthesize(environment, CDK_OUT / environment.name, nag=True, resumes=resumes)
+        check_runs(session, environment)
+    account.check_offers(session, environment)
+    # A folder of its own: CDK reads each template when its turn comes, and other commands write theirs meanwhile.
+    synthesis = synthesize(environment, CDK_OUT / f"{environment.name}.deploy", nag=True, resumes=resumes)
     errors = [finding for finding in find(environment, synthesis) if finding.level == "error"]
     if errors:
         raise OperateError("\n".join(["the review says no", *map(str, errors)]))
     with one_line(environment):
         client = session.client("cloudformation", config=QUICK)
-        for name in outputs.clear_failed_creations(client, synthesis.templates):
+        for name in outputs.delete_failed_creations(client, synthesis.templates):
             print(f"{name}: its first creation failed, so it is empty; it is created again", flush=True)
-        network = outputs.find_stack(client, f"{environment.prefix}-network")
-        first = network is None or network["StackStatus"] in outputs.NEVER_CREATED
+        first = find_stack(client, f"{environment.prefix}-network") is None
         _say(account.look(session, environment, synthesis.templates), refuse=first)
         stack = f"{environment.prefix}-database"
         if restored := source_cluster.check_origin(client, stack, synthesis.templates[stack]):
@@ -98,11 +97,6 @@ def _say(found: Iterable[account.Found], *, refuse: bool) -> None:
         raise OperateError("\n".join(["the account isn't ready", *lacks]))
 
 
-def _check_not_paused(environment: Environment, session: boto3.Session) -> None:
-    with one_line(environment):
-        check_runs(session.client("cloudformation", config=QUICK), environment)
-
-
 def _missed(environment: Environment, session: boto3.Session) -> int:
     """Report changes that no connector has read: neither slot, offsets nor alarms show them."""
     with one_line(environment):
@@ -124,7 +118,7 @@ def destroy(environment: Environment) -> int:
     """
     session = check_account(environment)
     # A stopped database can neither be deleted nor drop its slot.
-    _check_not_paused(environment, session)
+    check_runs(session, environment)
     synthesis = synthesize(environment, CDK_OUT / environment.name)
     names = sorted(synthesis.templates)
     if keeps(environment):
@@ -141,10 +135,7 @@ def adopt(environment: Environment) -> int:
     synthesis = synthesize(environment, CDK_OUT / environment.name)
     with one_line(environment):
         client = session.client("cloudformation", config=QUICK)
-        for name in outputs.clear_failed_creations(client, synthesis.templates):
-            # It is empty, and CDK imports nothing into a stack that is there.
-            client.delete_stack(StackName=name)
-            client.get_waiter("stack_delete_complete").wait(StackName=name)
+        outputs.delete_failed_creations(client, synthesis.templates)
         mappings = write_mappings(client, synthesis.templates, synthesis.folder)
     if not mappings:
         raise OperateError(f"nothing to adopt: no deleted stack of {environment.prefix} has kept anything that is free")

@@ -38,7 +38,7 @@ CALL_ERRORS = (ClientError, HTTPClientError, AwsConnectionError)
 _TOO_MANY, _SERVER_ERROR = 429, 500
 # Services name "too many requests" differently, and most answer with 400.
 _THROTTLED = ("Throttl", "TooManyRequests", "RequestLimitExceeded", "SlowDown")
-# A failed first creation: such a stack can only be deleted, which CDK does automatically.
+# A failed first creation: such a stack can only be deleted.
 NEVER_CREATED = frozenset({"ROLLBACK_COMPLETE", "ROLLBACK_FAILED"})
 
 
@@ -114,12 +114,12 @@ def _refused(error: ClientError) -> NoReturn:
     raise OperateError(f"AWS refuses {error.operation_name}: {code}: {message}") from None
 
 
-def clear_failed_creations(client: "CloudFormationClient", names: Collection[str]) -> list[str]:
-    """Unprotect stacks whose first creation failed, so that CDK can create them again; return their names.
+def delete_failed_creations(client: "CloudFormationClient", names: Collection[str]) -> list[str]:
+    """Delete the stacks whose first creation failed: they are empty; return their names.
 
-    CDK protects a stack before its creation begins, and then can't delete it. Raises OperateError if CloudFormation
-    couldn't remove what it had created: deleting the stack would leave it behind, and its names would block the next
-    one.
+    CDK protects a stack before its creation begins, and then can't delete it; it imports nothing into a stack that is
+    there; and the guard takes its template for what is deployed. Raises OperateError if CloudFormation couldn't remove
+    what it had created: deleting the stack would leave it behind, and its names would block the next one.
     """
     failed = [stack for stack in _stacks(client, names) if stack["StackStatus"] in NEVER_CREATED]
     for stack in failed:
@@ -127,6 +127,9 @@ def clear_failed_creations(client: "CloudFormationClient", names: Collection[str
             client.update_termination_protection(StackName=stack["StackName"], EnableTerminationProtection=False)
     if left := [line for stack in failed if (line := _left_behind(client, stack))]:
         raise OperateError("\n".join(left))
+    for stack in failed:
+        client.delete_stack(StackName=stack["StackName"])
+        client.get_waiter("stack_delete_complete").wait(StackName=stack["StackName"])
     return [stack["StackName"] for stack in failed]
 
 

@@ -35,10 +35,6 @@ class Acknowledged:
     reason: str
     rule: str
 
-    def covers(self, violation: Finding) -> bool:
-        below = f"{violation.stack}/{violation.resource}/".startswith(f"{self.construct}/")
-        return below and self.rule == violation.rule
-
 
 @dataclass(frozen=True, kw_only=True)
 class Synthesis:
@@ -82,23 +78,38 @@ def synthesize(
         # The templates and the report are written nevertheless.
         if not str(error).startswith("ValidationFailed"):
             raise
+    return _read(folder)
+
+
+def _read(folder: Path) -> Synthesis:
+    paths, accepted, acknowledged = dict[tuple[str, str], str](), dict[Grant, str](), set[Acknowledged]()
+    for stack, constructs in _files(folder, "metadata"):
+        for path, entries in constructs.items():
+            construct = path.removeprefix("/")
+            for kind, data in ((entry["type"], entry.get("data")) for entry in entries):
+                if kind == LOGICAL_ID:
+                    paths[stack, data] = construct
+                elif kind == ACCEPTED_STATEMENT:
+                    accepted |= accepted_statement(stack, data)
+                elif kind == Validations.ACKNOWLEDGED_RULES_METADATA_KEY:
+                    # CDK's records of `Validations.acknowledge`: a rule's id follows its owner.
+                    for rule, reason in data.items():
+                        acknowledged.add(Acknowledged(construct=construct, rule=rule.partition("::")[2], reason=reason))
     return Synthesis(
         folder=folder,
-        templates=_templates(folder),
+        templates=dict(_files(folder, "template")),
         violations=tuple(_violations(folder / REPORT)),
-        acknowledged=tuple(sorted(set(_acknowledged(folder)))),
-        accepted=_accepted(folder),
+        acknowledged=tuple(sorted(acknowledged)),
+        accepted=accepted,
         protected=dict(_protected(folder)),
-        paths={(stack, entry["data"]): path for stack, path, entry in _metadata(folder) if entry["type"] == LOGICAL_ID},
+        paths=paths,
     )
 
 
-def _templates(folder: Path) -> dict[str, dict[str, Any]]:
-    suffix = ".template.json"
-    return {
-        path.name.removesuffix(suffix): json.loads(path.read_text(encoding="utf-8"))
-        for path in sorted(folder.glob(f"*{suffix}"))
-    }
+def _files(folder: Path, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the files of a kind by their stack."""
+    for path in sorted(folder.glob(f"*.{kind}.json")):
+        yield path.name.removesuffix(f".{kind}.json"), json.loads(path.read_text(encoding="utf-8"))
 
 
 def _protected(folder: Path) -> Iterator[tuple[str, bool]]:
@@ -125,27 +136,3 @@ def _violations(report: Path) -> Iterator[Finding]:
                     resource=resource,
                     message=violation["description"],
                 )
-
-
-def _metadata(folder: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    suffix = ".metadata.json"
-    for path in sorted(folder.glob(f"*{suffix}")):
-        for construct, entries in json.loads(path.read_text(encoding="utf-8")).items():
-            for entry in entries:
-                yield path.name.removesuffix(suffix), construct.removeprefix("/"), entry
-
-
-def _acknowledged(folder: Path) -> Iterator[Acknowledged]:
-    """CDK's records of `Validations.acknowledge`: a rule's id follows its owner."""
-    for _, construct, entry in _metadata(folder):
-        if entry["type"] == Validations.ACKNOWLEDGED_RULES_METADATA_KEY:
-            for rule, reason in entry["data"].items():
-                yield Acknowledged(construct=construct, rule=rule.partition("::")[2], reason=reason)
-
-
-def _accepted(folder: Path) -> dict[Grant, str]:
-    found: dict[Grant, str] = {}
-    for stack, _, entry in _metadata(folder):
-        if entry["type"] == ACCEPTED_STATEMENT:
-            found |= accepted_statement(stack, entry["data"])
-    return found

@@ -71,7 +71,7 @@ AURORA_INSTANCE_CLASSES = (
 
 # The regions that are supported, each synthesized in a test, and their zones' letters (EC2 user guide, "Regions and
 # zones"). Which building a letter means differs by account in us-east-1 and other older regions, and a new account may
-# lack one: `./lake aws deploy` asks EC2 (operate/offers.py).
+# lack one: `./lake aws deploy` asks EC2 (operate/account.py).
 ZONES = {
     "ap-southeast-1": "abc",
     "ap-southeast-2": "abc",

@@ -52,7 +52,9 @@ def items(app: App, prices: Prices) -> list[Item]:
             f"{environment.name} is"
         )
     found: dict[tuple[str, str], Item] = {}
-    for item in (*_paid(app, prices), *_logs(app, prices), *_unlisted(app, prices)):
+    unlisted = (each for each in app.subjects if each.type not in LINES and not re.fullmatch(FREE, each.type))
+    without_price = (item for each in unlisted for item in _item(Line(each.type, ""), each, prices))
+    for item in (*_paid(app, prices), *_logs(app, prices), *without_price):
         same = found.get(key := (item.part, item.what))
         found[key] = replace(item, quantity=item.quantity + (same.quantity if same else 0))
     parts = [*dict.fromkeys(part for part, _ in found)]
@@ -132,9 +134,3 @@ def _logs(app: App, prices: Prices) -> Iterator[Item]:
             kept += item.quantity * (days if isinstance(days, int) else 0) / DAYS_PER_MONTH
     for group in groups[:1]:
         yield from _item(Line("kept, GB", "logs.storage", per=lambda _: round(kept, 1), part="logs"), group, prices)
-
-
-def _unlisted(app: App, prices: Prices) -> Iterator[Item]:
-    for each in app.subjects:
-        if each.type not in LINES and not re.fullmatch(FREE, each.type):
-            yield from _item(Line(each.type, ""), each, prices)

@@ -6,20 +6,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-PRICES = Path(__file__).with_name("prices.toml")
 HOUR = "hour"
-# EC2 user guide, "Instance size flexibility": within a family the price is proportional to these.
-NORMALIZATION_FACTORS = {
-    "nano": 0.25,
-    "micro": 0.5,
-    "small": 1.0,
-    "medium": 2.0,
-    "large": 4.0,
-    "xlarge": 8.0,
-    "2xlarge": 16.0,
-    "4xlarge": 32.0,
-    "8xlarge": 64.0,
-}
+# EC2 user guide, "Instance size flexibility": within a family the price doubles with each size.
+SIZES = ("nano", "micro", "small", "medium", "large", "xlarge", "2xlarge", "4xlarge", "8xlarge")
 
 
 class _Part(BaseModel):
@@ -77,14 +66,14 @@ class Prices(_Part):
     def _of_type(self, type_: str) -> Price | None:
         family_name, _, size = type_.rpartition(".")
         family = self.families.get(family_name)
-        if family is None or size not in NORMALIZATION_FACTORS:
+        if family is None or size not in SIZES:
             return None
-        usd = family.usd * NORMALIZATION_FACTORS[size] / NORMALIZATION_FACTORS[family.size]
+        usd = family.usd * 2.0 ** (SIZES.index(size) - SIZES.index(family.size))
         return Price(**family.model_dump(exclude={"size", "usd"}), usd=usd, unit=HOUR)
 
 
-def load_prices(path: Path = PRICES) -> Prices:
-    values = tomllib.loads(path.read_text(encoding="utf-8"))
+def load_prices() -> Prices:
+    values = tomllib.loads(Path(__file__).with_name("prices.toml").read_text(encoding="utf-8"))
     for kind in ("families", "prices"):
         values[kind] = {name: {"name": name, "read": values["read"], **row} for name, row in values[kind].items()}
     return Prices.model_validate(values)

@@ -4,11 +4,11 @@ import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from operate.diff import resources
+from operate.diff import resources, reviewed, snapshots
+from operate.diff.access import network, rights
 from operate.diff.changed import changed
-from operate.diff.network import network
 from operate.diff.normal_form import NOTHING, Template, Templates, from_to, text_of
-from operate.diff.rights import rights
+from settings.environment import Environment
 from stacks.gate.template import resolves
 
 CONTEXT = 3
@@ -66,6 +66,24 @@ class Changes:
     def summary(self) -> str:
         counts = "; ".join(f"{section.title} {len(section.lines)}" for section in self.sections)
         return counts or "no changes"
+
+
+def changes(environment: Environment, templates: Templates, *, against: str | None = None) -> Changes:
+    """Compare synthesized templates, by stack name, with the snapshots of a git revision, the last reviewed by default.
+
+    Raises OperateError where there is nothing to compare with, among them the commit that renewed the snapshots.
+    """
+    revision = reviewed.revision(environment.name, against)
+    before = reviewed.read(environment, revision)
+    found = compare(environment.name, str(revision), before, snapshots.by_stack(environment, templates))
+    if revision.own and not found.any:
+        raise reviewed.not_compared("HEAD is on the main branch, and nothing differs from its own snapshots")
+    return found
+
+
+def changes_between(environment: Environment, base: str, before: Templates, after: Templates) -> Changes:
+    """Compare templates of one environment, by stack name; `base` says what `before` is."""
+    return compare(environment.name, base, *(snapshots.by_stack(environment, side) for side in (before, after)))
 
 
 def compare(environment: str, base: str, before: Templates, after: Templates) -> Changes:

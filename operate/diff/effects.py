@@ -66,6 +66,7 @@ _CONNECTOR, _EKS = "stacks/handlers/msk_connect/changes.py", "kubernetes_connect
 _IN_PLACE = "GuardedDeployment ProtectedDatabase S3AutoDeleteObjects VpcRestrictDefaultSG"
 _ROADMAP = "aws-cloudformation/cloudformation-coverage-roadmap issue 802"
 _TOKEN = Fact("ServiceToken", "refused", '"Modifying service token is not allowed"', _ROADMAP)
+_READING = "rights to read are given or looked for again"
 _ONE_BY_ONE, _INTERRUPTED = "one broker after the other", "interrupts the database for a short while"
 FACTS: dict[str, tuple[Fact, ...]] = {
     "AWS::EC2::EIP": (Fact("Domain", "replaced", "", _CDK),),
@@ -125,14 +126,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
     "Custom::PreparedSource": (
         Fact("", "in place", "the preparation runs again; data that is there stays", "preparation.py"),
     ),
-    "Custom::QueriedSource": (
-        Fact(
-            "",
-            "in place",
-            "rights to read are given or looked for again; nothing else is touched there",
-            "preparation.py",
-        ),
-    ),
+    "Custom::QueriedSource": (Fact("", "in place", f"{_READING}; nothing else is touched there", "preparation.py"),),
     "Custom::Topics": (Fact("", "in place", "topics and what they hold stay", "topics.py"),),
     # Any change is in place.
     **dict.fromkeys((f"Custom::{name}" for name in _IN_PLACE.split()), ()),

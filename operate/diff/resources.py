@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from operate.diff.changed import NAME_TAKEN, Change, Changed
 from operate.diff.effects import Effect, effect_of
@@ -22,9 +21,9 @@ SECTIONS: Mapping[Effect, str] = {
 }
 SHOWN, CARRIED = 3, "what it refers to changes"
 IMAGE = "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>"
-# Told as rights (rights.py).
+# Told as rights (access.py).
 _DOCUMENTS = DOCUMENTS | {"Policies"}
-# Of security groups, told as who reaches whom (network.py).
+# Of security groups, told as who reaches whom.
 _GROUP = "AWS::EC2::SecurityGroup"
 _RULES = frozenset(
     {
@@ -106,16 +105,8 @@ def _is_told(type_: str, change: Change) -> bool:
     return told and is_plain(change.new) and not (last in _DOCUMENTS and is_intrinsic(change.new))
 
 
-class LookedUp(NamedTuple):
-    """A resource whose machine image a public parameter names at deployment."""
-
-    stack: str
-    logical_id: str
-    type_: str
-    words: str
-
-
-def looked_up(templates: Templates) -> Iterator[LookedUp]:
+def looked_up(templates: Templates) -> Iterator[tuple[str, str, str, str]]:
+    """Yield stack, logical id, type, and that a public parameter names the machine image at the deployment."""
     for stack, template in sorted(templates.items()):
         for name, parameter in sorted(template.get("Parameters", {}).items()):
             for logical_id, each in sorted(template["Resources"].items()) if parameter.get("Type") == IMAGE else ():
@@ -123,12 +114,12 @@ def looked_up(templates: Templates) -> Iterator[LookedUp]:
                     replaced = effect_of(each["Type"], ("ImageId",), "", "")[0] == "replaced"
                     does = "a newer one replaces it" if replaced else "a newer one changes it"
                     words = f"its image is what {parameter['Default']} names on the day of the deployment: {does}"
-                    yield LookedUp(stack, logical_id, each["Type"], words)
+                    yield stack, logical_id, each["Type"], words
 
 
 def resolved(templates: Templates) -> list[str]:
     """List those resources, and warn that no comparison of templates shows a new image."""
     return [
-        f"{name_of(*found[:3])}: {found.words}, and no comparison of templates shows that"
-        for found in looked_up(templates)
+        f"{name_of(*place)}: {words}, and no comparison of templates shows that"
+        for *place, words in looked_up(templates)
     ]

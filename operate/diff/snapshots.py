@@ -115,8 +115,8 @@ def deployed(environment: Environment) -> dict[str, Mapping[str, Any]]:
 
 
 def template(client: "CloudFormationClient", name: str) -> Mapping[str, Any]:
-    """Return a stack's template; botocore parses it if it is JSON, as CDK's are."""
-    body: Any = client.get_template(StackName=name, TemplateStage="Original")["TemplateBody"]
+    """Return a stack's template, an empty one while its first change set waits; botocore parses JSON, as CDK's is."""
+    body: Any = client.get_template(StackName=name, TemplateStage="Original").get("TemplateBody") or {}
     if isinstance(body, str):
         try:
             body = json.loads(body)

@@ -7,7 +7,7 @@ import contextlib
 import difflib
 import json
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar
@@ -36,32 +36,29 @@ Start = Literal["beginning", "end"]
 Value = TypeVar("Value")
 
 
-class Problems:
-    """The last error that librdkafka reported about the brokers, through its error_cb."""
-
-    def __init__(self) -> None:
-        self.last: KafkaError | None = None
-        self.refusal: KafkaError | None = None
-        self.gone: KafkaError | None = None
-
-    def __call__(self, error: KafkaError) -> None:
-        """Keep the error; one cause reports several."""
-        match error.code():
-            case KafkaError._AUTHENTICATION:
-                self.refusal = error
-            case KafkaError._ALL_BROKERS_DOWN:
-                self.gone = error
-            case _:
-                self.last = error
-
-
 class Reader:
     """A connection that waits OUTAGE_S for brokers that went away after answers; its methods raise KafkaException."""
 
-    def __init__(self, consumer: Consumer, problems: Problems) -> None:
-        self._consumer = consumer
-        self._problems = problems
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._consumer = Consumer({**settings, "error_cb": self.report})
         self._answered = False
+        # The last errors of each kind that librdkafka has reported about the brokers.
+        self._refusal: KafkaError | None = None
+        self._gone: KafkaError | None = None
+        self._other: KafkaError | None = None
+
+    def report(self, error: KafkaError) -> None:
+        """Keep an error for `poll` and `explain`; one cause reports several."""
+        match error.code():
+            case KafkaError._AUTHENTICATION:
+                self._refusal = error
+            case KafkaError._ALL_BROKERS_DOWN:
+                self._gone = error
+            case _:
+                self._other = error
+
+    def close(self) -> None:
+        self._consumer.close()
 
     def partitions(self) -> dict[str, list[int]]:
         topics = self._answer(lambda: self._consumer.list_topics(timeout=REQUEST_TIMEOUT_S)).topics
@@ -111,14 +108,29 @@ class Reader:
         while True:
             message = self._consumer.poll(timeout_s)
             # librdkafka would silently retry for ever.
-            problem = self._problems.refusal or self._problems.gone if message is None else message.error()
+            problem = self._refusal or self._gone if message is None else message.error()
             if problem is None:
                 return message
             if problem.code() not in PASSING or time.monotonic() > deadline:
                 raise KafkaException(problem)
             with contextlib.suppress(KafkaException):
                 self._consumer.list_topics(timeout=POLL_S)
-                self._problems.gone = None
+                self._gone = None
+
+    def explain(self, cluster: Cluster, error: KafkaError) -> str:
+        """Say in a line why the cluster refuses or doesn't answer, and what to do."""
+        with contextlib.suppress(KafkaException):
+            self._consumer.poll(0)  # lets librdkafka report its errors
+        name, text = f"{cluster.environment}'s Kafka", _text(error)
+        if self._refusal is not None:
+            way_in = LOG_IN if cluster.region else cluster.hint
+            return f"{name} doesn't let you in: {_text(self._refusal)}: {way_in}"
+        if error.code() in NOT_ALLOWED:
+            who = "your IAM role" if cluster.region else f"the user {cluster.login.get('sasl.username')}"
+            return f"{who} may not do that on {name}: {text}"
+        if error.code() in UNREACHABLE:
+            return f"{name} doesn't answer ({_text(self._other or error)}): {cluster.hint} and try again"
+        return f"{name}: {text}"
 
     def _answer(self, ask: Callable[[], Value]) -> Value:
         deadline = time.monotonic() + (OUTAGE_S if self._answered else 0)
@@ -166,29 +178,13 @@ def connect(cluster: Cluster, *, group: str = READER_GROUP) -> Iterator[Reader]:
         except msk_login.NoCredentialsError as error:
             raise OperateError(f"no AWS credentials to log in to Kafka with: {LOG_IN}") from error
     check_reachable(cluster)
-    problems = Problems()
-    consumer = Consumer(configuration(cluster) | {"group.id": group, "error_cb": problems})
+    reader = Reader(configuration(cluster) | {"group.id": group})
     try:
-        yield Reader(consumer, problems)
+        yield reader
     except KafkaException as error:
-        with contextlib.suppress(KafkaException):
-            consumer.poll(0)  # lets librdkafka report its errors
-        raise OperateError(_explain(cluster, error.args[0], problems)) from None
+        raise OperateError(reader.explain(cluster, error.args[0])) from None
     finally:
-        consumer.close()
-
-
-def _explain(cluster: Cluster, error: KafkaError, problems: Problems) -> str:
-    if problems.refusal is not None:
-        way_in = LOG_IN if cluster.region else cluster.hint
-        return f"{cluster.environment}'s Kafka doesn't let you in: {_text(problems.refusal)}: {way_in}"
-    if error.code() in NOT_ALLOWED:
-        who = "your IAM role" if cluster.region else f"the user {cluster.login.get('sasl.username')}"
-        return f"{who} may not do that on {cluster.environment}'s Kafka: {_text(error)}"
-    if error.code() in UNREACHABLE:
-        reason = _text(problems.last or error)
-        return f"{cluster.environment}'s Kafka doesn't answer ({reason}): {cluster.hint} and try again"
-    return f"{cluster.environment}'s Kafka: {_text(error)}"
+        reader.close()
 
 
 def _text(error: KafkaError) -> str:
@@ -211,9 +207,19 @@ class Topic:
 
 def list_topics(reader: Reader, *, internal: bool = False, only: Collection[str] | None = None) -> list[Topic]:
     """Return the topics by name; with `only`, the existing ones of those. Raises KafkaException."""
-    found = reader.partitions()
-    asked = only if only is not None else [name for name in found if internal or not name.startswith(INTERNAL)]
-    return [_topic(reader, name, found[name]) for name in sorted(found) if name in asked]
+    topics = []
+    for name, partitions in sorted(reader.partitions().items()):
+        if name in only if only is not None else internal or not name.startswith(INTERNAL):
+            bounds = [reader.bounds(name, partition) for partition in partitions]
+            topic = Topic(
+                name=name,
+                partitions=len(partitions),
+                messages=sum(end - first for first, end in bounds),
+                earliest=min((first for first, _ in bounds), default=0),
+                latest=max((end for _, end in bounds), default=0),
+            )
+            topics.append(topic)
+    return topics
 
 
 def find_partitions(reader: Reader, name: str) -> list[int]:
@@ -225,17 +231,6 @@ def find_partitions(reader: Reader, name: str) -> list[int]:
         known = f"did you mean {likely[0]}?" if likely else f"there are {', '.join(others) or 'none'}"
         raise OperateError(f"there is no topic {name}: {known}")
     return found[name]
-
-
-def _topic(reader: Reader, name: str, partitions: list[int]) -> Topic:
-    offsets = [reader.bounds(name, partition) for partition in partitions]
-    return Topic(
-        name=name,
-        partitions=len(partitions),
-        messages=sum(end - first for first, end in offsets),
-        earliest=min((first for first, _ in offsets), default=0),
-        latest=max((end for _, end in offsets), default=0),
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,11 +291,11 @@ def _decode(raw: bytes | str | None) -> object:
 
 
 def _json(value: object) -> str:
-    # One line, without control characters that a terminal would act on.
+    # One line, without control characters that a terminal would act on, and lone surrogates, which none can show.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_CONTROLS)
 
 
-_CONTROLS = {number: f"\\u{number:04x}" for number in (*range(0x20), *range(0x7F, 0xA0))}
+_CONTROLS = {number: f"\\u{number:04x}" for number in (*range(0x20), *range(0x7F, 0xA0), *range(0xD800, 0xE000))}
 
 
 def _time(message: Message) -> str:

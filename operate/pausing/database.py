@@ -9,26 +9,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from operate.errors import OperateError
-from operate.pausing.waiting import Look, Waiter
+from operate.pausing.waiting import Waiter
 
 if TYPE_CHECKING:
     from mypy_boto3_rds import RDSClient
     from mypy_boto3_rds.type_defs import DBClusterTypeDef
 
-STOPPED, STOPPING, STARTING, AVAILABLE = "stopped", "stopping", "starting", "available"
+STOPPED, AVAILABLE = "stopped", "available"
 # A running backup or change ends first; a start takes minutes.
 LIMIT_S = 3_600.0
 # Only a person can resolve these.
-_STUCK = frozenset(
-    {
-        "cloning-failed",
-        "deleting",
-        "failed",
-        "inaccessible-encryption-credentials",
-        "inaccessible-encryption-credentials-recoverable",
-        "migration-failed",
-    }
-)
+_STUCK = ("cloning-failed", "deleting", "failed", "inaccessible-encryption-credentials", "migration-failed")
 
 
 class Aurora:
@@ -48,23 +39,23 @@ class Aurora:
 
     def stop(self) -> None:
         """Stop it from any state; return once it is stopped."""
-        self._bring("stop", lambda: self._short_of(STOPPED, AVAILABLE, self._rds.stop_db_cluster, STOPPING))
+        self._bring("stop", STOPPED, AVAILABLE, self._rds.stop_db_cluster)
 
     def start(self) -> None:
         """Start it from any state; return once its writer accepts connections."""
-        self._bring("start", lambda: self._short_of(AVAILABLE, STOPPED, self._rds.start_db_cluster, STARTING))
+        self._bring("start", AVAILABLE, STOPPED, self._rds.start_db_cluster)
 
-    def _bring(self, what: str, look: Look) -> None:
-        if left := self._waiter.wait(look, limit_s=LIMIT_S):
+    def _bring(self, what: str, wanted: str, other: str, ask: Callable[..., object]) -> None:
+        if left := self._waiter.wait(lambda: self._short_of(wanted, other, ask), limit_s=LIMIT_S):
             raise OperateError(
                 f"{left}, for {LIMIT_S / 60:.0f} minutes now: it didn't {what}; RDS's events say more; then run this"
                 " again"
             )
 
-    def _short_of(self, wanted: str, other: str, ask: Callable[..., object], becomes: str) -> str | None:
+    def _short_of(self, wanted: str, other: str, ask: Callable[..., object]) -> str | None:
         """Say how far it is from the wanted status, None once it has it; `ask` for it in the other one."""
         database, status = f"the database {self._identifier}", self.status()
-        if status in _STUCK:
+        if status.startswith(_STUCK):
             raise OperateError(f"{database} is {status}: repair it first, then run this again")
         if status == wanted:
             return self._writer_not_ready() if wanted == AVAILABLE else None
@@ -75,7 +66,7 @@ class Aurora:
             except (faults.InvalidDBClusterStateFault, faults.InvalidDBInstanceStateFault):
                 # Another operation has begun meanwhile, or an instance doesn't exist yet.
                 return f"{database} doesn't take it now"
-            status = becomes
+            status = "stopping" if wanted == STOPPED else "starting"
         return f"{database} is {status}"
 
     def _writer_not_ready(self) -> str | None:

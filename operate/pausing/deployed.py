@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import boto3
+
 from operate.diff import snapshots
 from operate.diff.normal_form import Templates
 from operate.diff.snapshots import template
 from operate.errors import OperateError
-from operate.outputs import stacks_of
+from operate.outputs import QUICK, one_line, stacks_of
 from settings.environment import Environment
 from stacks.paused import OUTPUT, Paused
 
@@ -20,18 +22,6 @@ MONITORING, CONNECTORS, KUBERNETES, PROCESSING = "monitoring", "connectors", "ku
 # The stack that refuses other deployments meanwhile.
 GUARD = "guard"
 _UNDER_WAY = "_IN_PROGRESS"
-# Nothing can be deployed on top of these.
-_BROKEN = frozenset(
-    {
-        "CREATE_FAILED",
-        "DELETE_FAILED",
-        "IMPORT_ROLLBACK_FAILED",
-        "ROLLBACK_COMPLETE",
-        "ROLLBACK_FAILED",
-        "UPDATE_FAILED",
-        "UPDATE_ROLLBACK_FAILED",
-    }
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +63,7 @@ class Deployed:
                 raise OperateError(
                     f"{prefix}-{stack} is {status}: wait until that deployment has ended, then run this again"
                 )
-            if status in _BROKEN:
+            if status.endswith("_FAILED") or status == "ROLLBACK_COMPLETE":
                 raise OperateError(
                     f"{prefix}-{stack} is {status}: repair it first (docs/aws/deploy.md#roll-back), then run this again"
                 )
@@ -90,9 +80,11 @@ def look(client: "CloudFormationClient", environment: Environment) -> Deployed:
     return Deployed(environment=environment, statuses=statuses, paused=paused)
 
 
-def check_runs(client: "CloudFormationClient", environment: Environment) -> None:
+def check_runs(session: boto3.Session, environment: Environment) -> None:
     """Raise OperateError while the environment is paused or partly paused."""
-    if not look(client, environment).runs:
+    with one_line(environment):
+        runs = look(session.client("cloudformation", config=QUICK), environment).runs
+    if not runs:
         raise OperateError(
             f"{environment.name} is paused: first `./lake aws resume -e {environment.name}` (docs/aws/pause.md)"
         )

@@ -51,13 +51,21 @@ def outside(session: boto3.Session, environment: Environment) -> Iterator[str]:
 def _kept(deployed: DeployedPipeline) -> str:
     slot = deployed.source.slot_name
     try:
-        found = _slot(deployed, slot)
+        with (
+            login(deployed) as parameters,
+            closing(psycopg2.connect(**parameters, connect_timeout=CONNECT_TIMEOUT_S)) as connection,
+            connection.cursor() as cursor,
+        ):
+            cursor.execute(_SLOT, [slot])
+            found = cursor.fetchone()
     except (psycopg2.Error, ClientError, OperateError) as error:
         reason = " ".join(str(error).split())
         return f"how much it keeps now can't be read from here ({reason}); pg_replication_slots there says it"
-    if found is None:
+    # The server has invalidated a slot that holds nothing: what it held is lost.
+    if found is None or found[0] is None:
         command = f"./lake resnapshot -e {deployed.environment.name} -p {deployed.pipeline.name}"
-        return f"there is no slot {slot}, so changes are missed already: `{command}` after the pause"
+        state = f"there is no slot {slot}" if found is None else f"the slot {slot} is lost"
+        return f"{state}, so changes are missed already: `{command}` after the pause"
     kept, limit = found
     bound = (
         "without a limit (max_slot_wal_keep_size), so a long pause may fill the disk"
@@ -65,14 +73,3 @@ def _kept(deployed: DeployedPipeline) -> str:
         else f"{limit} at the most (max_slot_wal_keep_size): beyond it the slot is lost, and what it held with it"
     )
     return f"now {kept / MEGABYTE:,.0f} MB, {bound}"
-
-
-def _slot(deployed: DeployedPipeline, slot: str) -> tuple[int, str | None] | None:
-    with (
-        login(deployed) as parameters,
-        closing(psycopg2.connect(**parameters, connect_timeout=CONNECT_TIMEOUT_S)) as connection,
-        connection.cursor() as cursor,
-    ):
-        cursor.execute(_SLOT, [slot])
-        row = cursor.fetchone()
-    return None if row is None else (int(row[0] or 0), row[1])

@@ -7,7 +7,7 @@ stored offsets, the job from its last commit, and alarms are armed last.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import boto3
 
@@ -96,28 +96,28 @@ class _Pause:
         return deployed.look(self._cloudformation, self._environment)
 
     def _steps(self) -> Iterator[_Step]:
-        left_out = self._deployed.left_out
-        sources_end, sinks_end = left_out(CONNECTORS).leaves_out_sources, left_out(CONNECTORS).leaves_out_all
-        yield _Step(
-            "no deployment but a resume from now on",
-            left_out(GUARD).leaves_out_all,
-            lambda: self._deploy(GUARD, Paused.ALL),
-        )
-        yield _Step(
-            "silence all alarms except the brokers' disks",
-            left_out(MONITORING).leaves_out_sources,
-            lambda: self._deploy(MONITORING, Paused.ALL),
-        )
+        connectors_out = self._deployed.left_out(CONNECTORS)
+        sources_end, sinks_end = connectors_out.leaves_out_sources, connectors_out.leaves_out_all
+        yield self._step("no deployment but a resume from now on", GUARD)
+        yield self._step("silence all alarms except the brokers' disks", MONITORING)
         yield _Step("source connectors end; slots and offsets stay", sources_end, self._end_sources)
         yield _Step("what they have read arrives in the lake", sinks_end, self._arrive)
-        yield _Step("sink connectors end; their progress stays", sinks_end, self._end_sinks)
+        yield self._step("sink connectors end; their progress stays", CONNECTORS, self._check_sinks_gone)
         if self._environment.eks is not None:
-            done = left_out(KUBERNETES).leaves_out_all
-            yield _Step("the cluster's add-ons end, and the last nodes with them", done, self._end_nodes)
-        yield _Step(
-            "the job ends after its commit, and EMR with it", left_out(PROCESSING).leaves_out_all, self._end_jobs
-        )
+            nodes_gone = partial(connectors.say_nodes, self._session, self._environment, self._waiter)
+            yield self._step("the cluster's add-ons end, and the last nodes with them", KUBERNETES, nodes_gone)
+        emr_gone = partial(waiting.check_cluster_gone, self._emr, self._environment.prefix, self._waiter)
+        yield self._step("the job ends after its commit, and EMR with it", PROCESSING, emr_gone)
         yield _Step("Aurora stops", self._aurora.status() == STOPPED, self._aurora.stop)
+
+    def _step(self, what: str, stack: str, check_gone: Callable[[], None] = lambda: None) -> _Step:
+        """Return the step that leaves out all of a stack; `check_gone` makes sure each time that this has ended."""
+
+        def run() -> None:
+            self._deploy(stack, Paused.ALL)
+            check_gone()
+
+        return _Step(what, self._deployed.left_out(stack).leaves_out_all, run)
 
     def _check(self) -> None:
         """Raise OperateError for objections to the pause; one that has already begun is past most of them."""
@@ -170,19 +170,9 @@ class _Pause:
             )
         self._waiter.say(f"  leaving behind: {left}; {kept}")
 
-    def _end_sinks(self) -> None:
-        self._deploy(CONNECTORS, Paused.ALL)
-        self._connectors.check_gone(
-            [sink_settings(self._environment, each).name for each in self._environment.streamed]
-        )
-
-    def _end_nodes(self) -> None:
-        self._deploy(KUBERNETES, Paused.ALL)
-        connectors.say_nodes(self._session, self._environment, self._waiter)
-
-    def _end_jobs(self) -> None:
-        self._deploy(PROCESSING, Paused.ALL)
-        waiting.check_cluster_gone(self._emr, self._environment.prefix, self._waiter)
+    def _check_sinks_gone(self) -> None:
+        sinks = [sink_settings(self._environment, each).name for each in self._environment.streamed]
+        self._connectors.check_gone(sinks)
 
     def _deploy(self, stack: str, paused: Paused) -> None:
         if self._deployed.left_out(stack) in (paused, Paused.ALL):

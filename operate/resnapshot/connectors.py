@@ -75,7 +75,7 @@ def source_of(deployed: DeployedPipeline, *, newest: int = 0, stored: StoredOffs
     """
     environment, session, settings = deployed.environment, deployed.session, deployed.source
     common: Any = {"slot": settings.slot_name, "newest": newest, "stored": stored}
-    check_runs(session.client("cloudformation", config=outputs.QUICK), environment)
+    check_runs(session, environment)
     if environment.eks is None:
         arn = outputs.output(environment, "connectors", deployed.pipeline.construct_id("SourceConnectorArn"))
         patient, once = (session.client("kafkaconnect", config=config) for config in (PATIENT, ONCE))
@@ -133,6 +133,14 @@ class EksConnector(_Connector):
     def release(self) -> None:
         """Stop it: its tasks end, configuration and offsets stay."""
         self._ask("PUT", "/stop")
+
+    def settle(self) -> None:
+        try:
+            super().settle()
+        finally:
+            # Nothing else starts it again after `release`. The worker refuses a configuration while its database is out
+            # of reach.
+            self._ask("PUT", "/resume")
 
     def restart(self) -> None:
         """Restart failed tasks, or resume what an interrupted run has stopped."""

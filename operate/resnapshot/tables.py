@@ -1,18 +1,22 @@
-"""Brings an environment's lake in line with its source: `./lake resnapshot -e …`, the outbox or ordinary tables.
+"""Brings an environment's lake in line with its source: `./lake resnapshot -e …` and `./lake aws reconcile`.
 
-Does what local/resnapshot/ does on one machine, with MSK, MSK Connect or EKS, S3 and the operator's own rights in place
-of the platform's services.
+Does what local/resnapshot/ and local/comparison/ do on one machine, with MSK, MSK Connect or EKS, S3 and the operator's
+own rights in place of the platform's services.
 """
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from local.comparison.command import REPORT, print_comparison, reconcile_tables
+from db.connecting import UnreachableError
+from local.comparison.command import REPORT, print_comparison, put, reconcile_tables
 from local.comparison.compare import TableComparison
+from local.comparison.repair import repair_of_outbox
+from local.comparison.run import Repairs, Sides
 from local.files import BUILD
 from local.resnapshot.log_tables import EventWriter, Say, position_of
 from local.resnapshot.pipelines import Channel
@@ -49,7 +53,7 @@ def resnapshot_outbox(
 ) -> TableComparison:
     """Re-snapshot a deployed outbox, from a machine that reaches its VPC. Raises OperateError, PlatformError."""
     deployed = DeployedPipeline(environment, pipeline, outputs.check_account(environment))
-    with outputs.one_line(environment), login(deployed) as parameters:
+    with _in_one_line(environment), login(deployed) as parameters:
         with reader.connect(deployed.cluster()) as messages:
             newest = newest_position(messages, deployed.source.topic)
         connector = source_of(deployed, newest=newest)
@@ -81,7 +85,7 @@ def resnapshot_deployed(
     refuse_queried(environment, pipeline)
     entries = chosen(pipeline, names)
     deployed = DeployedPipeline(environment, pipeline, outputs.check_account(environment))
-    with outputs.one_line(environment), login(deployed) as source, reader.connect(deployed.cluster()) as messages:
+    with _in_one_line(environment), login(deployed) as source, reader.connect(deployed.cluster()) as messages:
         newest = max(newest_position(messages, topic) for topic in deployed.source.topics)
         channel = channel_of(deployed, source, messages, newest=newest, timeout_s=wanted.timeout_s, say=say)
         lakes = [table.lake for table in compared(deployed, pipeline.captured.tables)]
@@ -150,3 +154,60 @@ def report_of(environment: Environment, pipeline: EnvironmentPipeline) -> Path:
     folder = BUILD / f"{environment.prefix}-{pipeline.name}"
     folder.mkdir(parents=True, exist_ok=True)
     return folder / REPORT
+
+
+def reconcile_environment(
+    environment: Environment,
+    pipeline: EnvironmentPipeline,
+    names: Sequence[str],
+    console: Console,
+    *,
+    repair: bool,
+    timeout_s: float,
+) -> bool:
+    """Compare all tables or those named; tell if they end equal. Raises OperateError, PlatformError, LoadError."""
+    entries = chosen(pipeline, names)
+    if repair:
+        refuse_queried(environment, pipeline)
+    if pipeline.is_queried:
+        put(console, f"{pipeline.name} is queried: what its job hasn't brought by --timeout counts as different, too")
+    deployed = DeployedPipeline(environment, pipeline, outputs.check_account(environment))
+    with (
+        _in_one_line(environment),
+        login(deployed, owner=repair) as source,
+        sides(deployed, source, entries) as both,
+        _repairs(deployed, both, console) if repair else contextlib.nullcontext() as repairs_of,
+    ):
+        return reconcile_tables(
+            console,
+            both,
+            timeout_s=timeout_s,
+            pipeline=pipeline.name,
+            report=report_of(environment, pipeline),
+            repairs=repairs_of,
+            derived=() if names else pipeline.captured.lake_tables[len(entries) :],
+        )
+
+
+@contextlib.contextmanager
+def _in_one_line(environment: Environment) -> Iterator[None]:
+    try:
+        with outputs.one_line(environment):
+            yield
+    except UnreachableError as error:
+        raise OperateError(f"{error}; from outside its network it takes the VPN (docs/aws/vpn.md)") from None
+
+
+@contextlib.contextmanager
+def _repairs(deployed: DeployedPipeline, both: Sides, console: Console) -> Iterator[Repairs]:
+    """Yield the tables' repair: the outbox's rows are written again, others are asked for through the signal table."""
+    say, environment, pipeline = partial(put, console), deployed.environment, deployed.pipeline
+    if pipeline.captured.outbox is None:
+        with reader.connect(deployed.cluster()) as messages:
+            yield channel_of(deployed, both.parameters, messages, timeout_s=TIMEOUT_S, say=say).repair
+        return
+
+    def resnapshot(where: str) -> None:
+        resnapshot_outbox(environment, pipeline, wanted_of(environment, where), lambda _line: None)
+
+    yield lambda wanted: repair_of_outbox(both.parameters, wanted, resnapshot, say)

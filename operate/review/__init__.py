@@ -3,7 +3,3 @@
 Each section of the page has a module, which reads its facts from the synthesized templates. `page.py` combines them,
 `render.py` writes them as HTML and Markdown, and as the terminal's short text.
 """
-
-from operate.review.findings import find
-
-__all__ = ["find"]

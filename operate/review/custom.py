@@ -35,7 +35,8 @@ def section(material: Material, rights: Rights) -> Section:
 
 
 def _row(material: Material, kind: str, subjects: list[Subject], rights: Rights) -> tuple[Cell, ...]:
-    functions = {material.name(each): each for subject in subjects for each in _functions(subject)}
+    entries = [entry for subject in subjects if (entry := subject.referred(subject.get("ServiceToken")))]
+    functions = {material.name(each): each for entry in entries for each in called(entry)}
     roles = [role for each in functions.values() if (role := each.referred(each.get("Role")))]
     held = [right for role in roles for right in rights.get(material.name(role), ())]
     telling = sorted(right.actions for right in held if not {*right.actions} <= _USUAL)
@@ -47,11 +48,6 @@ def _row(material: Material, kind: str, subjects: list[Subject], rights: Rights)
         in_words(dict.fromkeys(action for actions in telling for action in actions)) or "nothing but its log",
         "in the VPC" if any(each.get("VpcConfig") for each in functions.values()) else "outside of the VPC",
     )
-
-
-def _functions(subject: Subject) -> list[Subject]:
-    entry = subject.referred(subject.get("ServiceToken"))
-    return called(entry) if entry else []
 
 
 def _about(material: Material, function: Subject) -> str:

@@ -26,8 +26,12 @@ _ASSET = re.compile(r"\b[0-9a-f]{64}[.]\w+")
 
 def find(environment: Environment, synthesis: Synthesis) -> list[Finding]:
     """All findings on an environment: cdk-nag and CDK's own validation, cfn-lint, our rules."""
+    # Importing it takes a second.
+    from cfnlint.config import ConfigMixIn
+    from cfnlint.runner import Runner
+
+    linter = Runner(ConfigMixIn(regions=[environment.region], ignore_checks=IGNORED_LINTS))
     found = [*synthesis.violations]
-    linter = _linter(environment.region)
     for stack in synthesis.templates:
         found += _cfn_lint(linter, synthesis, stack)
     found += review(synthesis.templates, environment, synthesis.accepted, synthesis.protected)
@@ -66,25 +70,16 @@ def _placeholders(environment: Environment) -> Iterator[Finding]:
         yield Finding(rule=PLACEHOLDER, level="warning", stack=file, resource=key, message=message)
 
 
-def _linter(region: str) -> "Runner":
-    """One cfn-lint for all templates: creating it loads its rules. Importing it takes a second."""
-    from cfnlint.config import ConfigMixIn
-    from cfnlint.runner import Runner
-
-    return Runner(ConfigMixIn(regions=[region], ignore_checks=IGNORED_LINTS))
-
-
 def _cfn_lint(linter: "Runner", synthesis: Synthesis, stack: str) -> Iterator[Finding]:
     from cfnlint.decode import decode_str
 
     text = (synthesis.folder / f"{stack}.template.json").read_text(encoding="utf-8")
     template, errors = decode_str(text)
     for match in [*errors, *linter.validate_template(template)]:
-        resource = match.path[1] if len(match.path) > 1 else "-"
         yield Finding(
             rule=f"cfn-lint {match.rule.id}",
             level="error" if match.rule.severity == "error" else "warning",
             stack=stack,
-            resource=str(resource),
+            resource=str(match.path[1] if len(match.path) > 1 else "-"),
             message=match.message,
         )

@@ -64,17 +64,22 @@ def verdict(
     compared = tuple([f"{NOT_COMPARED} with what was reviewed"] if changes is None else changes or ["nothing"])
     colour, words = _headline(facts, compared=not any(each.startswith(NOT_COMPARED) for each in compared))
     gone = [each for each in holdings if each.on_delete != KEPT]
+    out = grouped((", ".join(way.ports), way.source) for way in network.ways_out if way.public)
+    images = looked_up(material.app.templates)
     rows: tuple[tuple[str, Sequence[str]], ...] = (
         ("Changes", compared),
         ("Open to the internet", _open(network)),
-        ("Out to the internet", _out(network)),
+        ("Out to the internet", [f"{ports}: {', '.join(sources)}" for ports, sources in sorted(out.items())]),
         ("Made for people", [f"{name}: {what}" for name, what, _ in peoples(material, rights)]),
         ("Wildcards in rights", wildcards(without_framework(material, rights))),
         ("Kept on delete", [each.name for each in holdings if each.on_delete == KEPT]),
         ("Deleted", [f"{each.name} ({each.on_delete})".removesuffix(" (deleted)") for each in gone]),
         ("Without encryption or a retention", [f"{each.name}: {each.missing}" for each in holdings if each.missing]),
         *answers(material),
-        ("Looked up at the deployment", _looked_up(material)),
+        (
+            "Looked up at the deployment",
+            [f"{material.name_at(stack, id_)}: {words}" for stack, id_, _, words in images],
+        ),
         ("Cost", [cost]),
     )
     return Verdict(
@@ -120,13 +125,3 @@ def _open(network: Network) -> list[str]:
         for way in network.ways_in
         if way.public
     ]
-
-
-def _out(network: Network) -> list[str]:
-    found = grouped((", ".join(way.ports), way.source) for way in network.ways_out if way.public)
-    return [f"{ports}: {', '.join(sources)}" for ports, sources in sorted(found.items())]
-
-
-def _looked_up(material: Material) -> list[str]:
-    found = looked_up(material.app.templates)
-    return [f"{material.name_at(each.stack, each.logical_id)}: {each.words}" for each in found]

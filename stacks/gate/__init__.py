@@ -9,43 +9,43 @@ from functools import partial
 from types import MappingProxyType
 
 from settings.environment import Environment
-from stacks.gate import between, manifests, properties, reach, rights, secrets, trust
+from stacks.gate import between, manifests, network, properties, rights, secrets, trust
 from stacks.gate.expected import EXPECTED
-from stacks.gate.grants import Grant
+from stacks.gate.grants import LAKE_FORMATION, ROLE, Grant
 from stacks.gate.properties import template_sections
-from stacks.gate.rights import accepted_statement
-from stacks.gate.template import App, Finding, Level, Rule, Templates, plain_text, request_of
+from stacks.gate.template import App, Finding, Level, Rule, Templates
 
-__all__ = ["Finding", "accepted_statement", "judged", "plain_text", "request_of", "review"]
+__all__ = ["judged", "review"]
 
-RULES: tuple[tuple[str, Rule], ...] = (
-    ("known-properties", properties.known_properties),
-    ("known-properties", properties.known_objects),
-    ("no-secret-values", secrets.no_secret_values),
-    ("checksums-present", secrets.checksums_present),
-    ("no-administrators", rights.no_administrators),
-    ("rights-of-roles", rights.ordinary_on_ours),
-    ("trust", trust.trusted_by_role),
-    ("trust", trust.denied_as_expected),
-    ("rights-of-roles", trust.managed_by_service),
-    ("own-code", trust.applications_of_amazon),
-    ("own-code", between.images_of_amazon),
-    ("own-code", between.worn_once),
-    ("tags", between.tagged),
-    ("no-open-ports", reach.no_open_ports),
-    ("no-open-ports", reach.out_as_set),
-    ("private-network", reach.private_stays_private),
-    ("data-closed", reach.databases_for_groups),
-    ("data-closed", between.buckets_by_tls),
-    ("data-survives", between.database_kept),
-    ("data-survives", between.data_survives),
-    ("data-survives", between.expires_as_set),
-    ("logs-kept", between.logs_kept),
-    ("rights-of-readers", trust.granted_to_readers),
-    ("kubernetes-closed", manifests.kubernetes_closed),
-    ("kubernetes-closed", manifests.members),
-    ("kubernetes-closed", manifests.pods_roles),
-    ("manifests-sound", manifests.objects_together),
+# A rule's name, the type of resource that it judges (empty: all), and itself.
+RULES: tuple[tuple[str, str, Rule], ...] = (
+    ("known-properties", "", properties.known_properties),
+    ("known-properties", "", properties.known_objects),
+    ("no-secret-values", "", secrets.no_secret_values),
+    ("checksums-present", "", secrets.checksums_present),
+    ("no-administrators", "", rights.no_administrators),
+    ("rights-of-roles", "", rights.ordinary_on_ours),
+    ("rights-of-roles", ROLE, trust.managed_by_service),
+    ("trust", ROLE, trust.trusted_by_role),
+    ("trust", "", trust.denied_as_expected),
+    ("own-code", "AWS::Serverless::Application", trust.applications_of_amazon),
+    ("own-code", "AWS::EC2::Instance", between.images_of_amazon),
+    ("own-code", "AWS::Lambda::Function", between.worn_once),
+    ("tags", "", between.tagged),
+    ("no-open-ports", "", network.no_open_ports),
+    ("no-open-ports", "", network.out_as_set),
+    ("private-network", "AWS::EC2::Subnet", network.private_stays_private),
+    ("data-closed", "", network.databases_for_groups),
+    ("data-closed", "AWS::S3::Bucket", between.buckets_by_tls),
+    ("data-survives", "AWS::RDS::DBCluster", between.database_kept),
+    ("data-survives", "", between.data_survives),
+    ("data-survives", "AWS::S3::Bucket", between.expires_as_set),
+    ("logs-kept", "AWS::Logs::LogGroup", between.logs_kept),
+    ("rights-of-readers", LAKE_FORMATION, trust.granted_to_readers),
+    ("kubernetes-closed", "AWS::EKS::Cluster", manifests.kubernetes_closed),
+    ("kubernetes-closed", "AWS::EKS::AccessEntry", manifests.members),
+    ("kubernetes-closed", ROLE, manifests.pods_roles),
+    ("manifests-sound", "", manifests.objects_together),
 )
 # A template may lack a checksum; `./lake aws deploy` and the handler refuse it.
 WARNINGS = frozenset({"checksums-present"})
@@ -72,17 +72,18 @@ def review(
 
 def judged(app: App, accepted: Mapping[Grant, str], stacks: Collection[str]) -> Iterator[Finding]:
     """Judge the resources of these stacks, and what the settings say that the app must have."""
-    rules: tuple[tuple[str, Rule], ...] = (
+    rules: tuple[tuple[str, str, Rule], ...] = (
         *RULES,
-        ("rights-accepted", partial(rights.rights_accepted, accepted)),
-        ("rights-accepted", partial(trust.policy_accepted, accepted)),
+        ("rights-accepted", "", partial(rights.rights_accepted, accepted)),
+        ("rights-accepted", "", partial(trust.policy_accepted, accepted)),
     )
     for stack in stacks:
         for section, message in template_sections(app.templates[stack], app.settings.prefix):
             yield _finding("known-properties", stack, section, message)
     for subject in (each for each in app.subjects if each.stack in stacks):
-        for name, rule in rules:
-            yield from (_finding(name, subject.stack, subject.id, line) for line in rule(subject))
+        for name, type_, rule in rules:
+            if type_ in ("", subject.type):
+                yield from (_finding(name, subject.stack, subject.id, line) for line in rule(subject))
     yield from (_finding("as-set", *problem) for rule in EXPECTED for problem in rule(app))
 
 

@@ -45,8 +45,6 @@ def _holds_data(subject: Subject) -> bool:
 
 def database_kept(subject: Subject) -> Iterator[str]:
     """A database must be encrypted, unless its snapshot decides; in production, it must be protected."""
-    if subject.type != "AWS::RDS::DBCluster":
-        return
     # A restored cluster inherits encryption; the source preparation refuses an unencrypted one.
     restored = subject.get("SnapshotIdentifier") or subject.get("SourceDBClusterIdentifier")
     if subject.get("StorageEncrypted") is not True and not restored:
@@ -62,18 +60,16 @@ def buckets_by_tls(subject: Subject) -> Iterator[str]:
     arn, policies = f"<{subject.id}.Arn>", subject.app.resources("AWS::S3::BucketPolicy")
     denied = [
         {written(each) for each in as_list(statement.get("Resource"))}
-        for policy in (policies if subject.type == "AWS::S3::Bucket" else ())
+        for policy in policies
         for statement in as_list(policy.get("PolicyDocument.Statement") or [])
         if policy.target(policy.get("Bucket")) == subject.place and _DENIED.items() <= statement.items()
     ]
-    if subject.type == "AWS::S3::Bucket" and not any({arn, f"{arn}/*"} <= each for each in denied):
+    if not any({arn, f"{arn}/*"} <= each for each in denied):
         yield "takes requests without TLS: no policy denies all of them"
 
 
 def expires_as_set(subject: Subject) -> Iterator[str]:
     """Objects expire as the settings say; tables never do, since Hudi's cleaner removes unneeded files."""
-    if subject.type != "AWS::S3::Bucket":
-        return
     settings, name = subject.settings, plain_text(subject.get("BucketName"))
     old = settings.lake.noncurrent_version_expiry_days
     for rule in as_list(subject.get("LifecycleConfiguration.Rules") or []):
@@ -102,7 +98,7 @@ def logs_kept(subject: Subject) -> Iterator[str]:
     """In production, people must have time to read logs."""
     days = subject.get("RetentionInDays")
     long = isinstance(days, int) and days >= production.LOG_DAYS
-    if subject.type == "AWS::Logs::LogGroup" and subject.settings.production and not long:
+    if subject.settings.production and not long:
         yield f"keeps its events for {days} days: production needs {production.LOG_DAYS} or more"
 
 
@@ -117,7 +113,7 @@ def tagged(subject: Subject) -> Iterator[str]:
 
 def worn_once(subject: Subject) -> Iterator[str]:
     """Each function must have a role of its own: with another's it would have that one's rights."""
-    role = subject.referred(subject.get("Role")) if subject.type == "AWS::Lambda::Function" else None
+    role = subject.referred(subject.get("Role"))
     for other in users(role, subject.type) if role else []:
         if other.place != subject.place:
             yield f"has the role of {other.id}: it must have one of its own"
@@ -127,5 +123,5 @@ def images_of_amazon(subject: Subject) -> Iterator[str]:
     """Instances must run the newest Amazon Linux, by AWS's own parameter."""
     parameters, image = subject.app.templates[subject.stack].get("Parameters", {}), subject.get("ImageId")
     default = written(parameters.get(image.get("Ref"), {}).get("Default") if isinstance(image, dict) else image)
-    if subject.type == "AWS::EC2::Instance" and not default.startswith(IMAGES):
+    if not default.startswith(IMAGES):
         yield f"runs the image {default}: it must be one of AWS's, by a parameter under {IMAGES}"

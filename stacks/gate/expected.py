@@ -59,11 +59,8 @@ def counted(app: App) -> Iterator[Problem]:
     }
     for type_, (role, number) in wanted.items():
         if there[type_] != number:
-            yield (
-                f"{settings.prefix}-{role}",
-                type_,
-                f"there must be {number} of this type, and there are {there[type_]}",
-            )
+            line = f"there must be {number} of this type, and there are {there[type_]}"
+            yield f"{settings.prefix}-{role}", type_, line
 
 
 class _Written(Metrics):

@@ -111,8 +111,6 @@ def _is_inside(peer: Object, vpc: str) -> bool:
 
 def kubernetes_closed(subject: Subject) -> Iterator[str]:
     """The API must accept only the VPC or named addresses, and keep logs."""
-    if subject.type != "AWS::EKS::Cluster":
-        return
     network = subject.get("ResourcesVpcConfig") or {}
     if network.get("EndpointPublicAccess") is not False:
         ranges = as_list(network.get("PublicAccessCidrs") or ["0.0.0.0/0"])
@@ -125,7 +123,7 @@ def kubernetes_closed(subject: Subject) -> Iterator[str]:
 
 def members(subject: Subject) -> Iterator[str]:
     """Only one of our functions, and whom the environment names, has full access; a group is for its handler alone."""
-    role = subject.referred(subject.get("PrincipalArn")) if subject.type == "AWS::EKS::AccessEntry" else None
+    role = subject.referred(subject.get("PrincipalArn"))
     functions = users(role, "AWS::Lambda::Function") if role else []
     ours = {str(each.get("Handler")).startswith(ADMINISTRATOR) for each in functions} == {True}
     for group in subject.get("KubernetesGroups") or []:
@@ -139,9 +137,8 @@ def members(subject: Subject) -> Iterator[str]:
 
 def pods_roles(subject: Subject) -> Iterator[str]:
     """A role of pods must say of which: no other pods may assume it."""
-    if subject.type == "AWS::IAM::Role":
-        for statement in as_list(subject.get("AssumeRolePolicyDocument.Statement") or []):
-            if "pods.eks.amazonaws.com" in written(statement.get("Principal")):
-                equal = (statement.get("Condition") or {}).get("StringEquals", {})
-                if missing := [name for name in _WHOSE if not equal.get(f"{_SESSION_TAG}{name}")]:
-                    yield f"pods of any {' and '.join(missing)} may take this role: add conditions on the session tags"
+    for statement in as_list(subject.get("AssumeRolePolicyDocument.Statement") or []):
+        if "pods.eks.amazonaws.com" in written(statement.get("Principal")):
+            equal = (statement.get("Condition") or {}).get("StringEquals", {})
+            if missing := [name for name in _WHOSE if not equal.get(f"{_SESSION_TAG}{name}")]:
+                yield f"pods of any {' and '.join(missing)} may take this role: add conditions on the session tags"

@@ -41,7 +41,7 @@ _KEEPING = _READING | {"lakeformation:ALL", "lakeformation:CREATE_TABLE"}
 
 def trusted_by_role(subject: Subject) -> Iterator[str]:
     """Only AWS services may assume roles, and only for this account."""
-    for grant in subject.grants if subject.type == ROLE else ():
+    for grant in subject.grants:
         service = grant.principal.removeprefix("Service:")
         if grant.principal and service == grant.principal:
             yield f"{service} may take this role: only services may, which are handed it in this account"
@@ -52,7 +52,7 @@ def trusted_by_role(subject: Subject) -> Iterator[str]:
 def managed_by_service(subject: Subject) -> Iterator[str]:
     """A policy of AWS's own is for roles that only its service may take."""
     trusted = {grant.principal for grant in subject.grants if grant.principal}
-    for arn in as_list(subject.get("ManagedPolicyArns") or []) if subject.type == ROLE else ():
+    for arn in as_list(subject.get("ManagedPolicyArns") or []):
         name = written(arn).rpartition("/")[2]
         service = next((of for beginning, of in _WORN_BY.items() if name.startswith(beginning)), "no service")
         if trusted != {f"Service:{service}.amazonaws.com"}:
@@ -90,9 +90,7 @@ def denied_as_expected(subject: Subject) -> Iterator[str]:
 
 def applications_of_amazon(subject: Subject) -> Iterator[str]:
     """The only nested application is AWS's that rotates PostgreSQL's secrets."""
-    if subject.type == "AWS::Serverless::Application" and not ROTATION.search(
-        by_partition(subject, subject.get("Location.ApplicationId"))
-    ):
+    if not ROTATION.search(by_partition(subject, subject.get("Location.ApplicationId"))):
         yield "isn't AWS's application for rotating PostgreSQL's secrets"
 
 
@@ -123,7 +121,7 @@ def _is_ours(subject: Subject, arn: Any) -> bool:
 
 def granted_to_readers(subject: Subject) -> Iterator[str]:
     """Lake Formation may grant reading, and keeping tables to roles that create them by IAM; nothing to hand on."""
-    for grant in subject.grants if subject.type == LAKE_FORMATION else ():
+    for grant in subject.grants:
         if grant.action not in _READING and not _keeps_tables(subject, grant):
             what = grant.action.partition(":")[2]
             yield f"grants {what}: only a role that makes tables may do more than read them, and nobody may grant it on"

@@ -1,6 +1,5 @@
-"""What the account needs before a first deployment: from the committed templates, against botocore's models."""
+"""What AWS must have before anything is changed: from the committed templates, against botocore's models."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,11 +10,13 @@ from botocore.stub import ANY
 from operate import account
 from operate.account import Found
 from operate.diff import snapshots
+from operate.errors import OperateError
+from operate.review import findings
 from settings.environment import Environment
 from settings.load import load
 from stacks.connectors.manifests import objects
 from stacks.gate.template import App
-from tests.operate.conftest import REGION, Stubbed
+from tests.operate.conftest import MOTOS_ACCOUNT, REGION, Stubbed
 from tests.stacks.environments import environment_on_eks, group
 
 # Instances of DescribeInstanceTypes: what each has.
@@ -23,33 +24,25 @@ VCPUS = {"m5.xlarge": 4, "m5.large": 2, "r5.xlarge": 4, "t3.nano": 2, "t3.small"
 PRINCIPAL = "arn:aws:quicksight:us-east-1:111111111111:group/default/analysts"
 
 
-class Account(Stubbed):
-    """What the services say of an account."""
-
-    def quota(self, code: str, value: float) -> None:
-        asked = {"ServiceCode": "ec2", "QuotaCode": code}
-        self.answer("service-quotas", "get_service_quota", {"Quota": {"Value": value}}, asked)
-
-    def runs(self, *instances: dict[str, Any]) -> None:
-        """What DescribeInstanceTypes and DescribeInstances say."""
-        types = [{"InstanceType": type_, "VCpuInfo": {"DefaultVCpus": number}} for type_, number in VCPUS.items()]
-        self.answer("ec2", "describe_instance_types", {"InstanceTypes": types}, {"InstanceTypes": ANY})
-        self.answer("ec2", "describe_instances", {"Reservations": [{"Instances": [*instances]}]})
-
-    def addresses(self, *tags: dict[str, str]) -> None:
-        found = [{"Tags": [{"Key": key, "Value": value} for key, value in each.items()]} for each in tags]
-        self.answer("ec2", "describe_addresses", {"Addresses": found})
+def has_quota(stubbed: Stubbed, code: str, value: float) -> None:
+    asked = {"ServiceCode": "ec2", "QuotaCode": code}
+    stubbed.answer("service-quotas", "get_service_quota", {"Quota": {"Value": value}}, asked)
 
 
-@pytest.fixture
-def aws() -> Iterator[Account]:
-    made = Account()
-    yield made
-    made.check_all_asked()
+def runs(stubbed: Stubbed, *instances: dict[str, Any]) -> None:
+    """What DescribeInstanceTypes and DescribeInstances say."""
+    types = [{"InstanceType": type_, "VCpuInfo": {"DefaultVCpus": number}} for type_, number in VCPUS.items()]
+    stubbed.answer("ec2", "describe_instance_types", {"InstanceTypes": types}, {"InstanceTypes": ANY})
+    stubbed.answer("ec2", "describe_instances", {"Reservations": [{"Instances": [*instances]}]})
 
 
-def looked(aws: Any, environment: Environment) -> list[Found]:
-    return [*account.look(aws, environment, templates(environment))]
+def has_addresses(stubbed: Stubbed, *tags: dict[str, str]) -> None:
+    found = [{"Tags": [{"Key": key, "Value": value} for key, value in each.items()]} for each in tags]
+    stubbed.answer("ec2", "describe_addresses", {"Addresses": found})
+
+
+def looked(stubbed: Any, environment: Environment) -> list[Found]:
+    return [*account.look(stubbed, environment, templates(environment))]
 
 
 def templates(environment: Environment) -> dict[str, Any]:
@@ -101,25 +94,25 @@ OWN = [{"Key": key, "Value": value} for key, value in load("dev").tags.items()]
     ],
 )
 def test_vcpus_are_compared_with_what_others_leave_of_the_quota(
-    aws: Account, running: list[dict[str, Any]], quota: float, line: str, lacks: bool
+    stubbed: Stubbed, running: list[dict[str, Any]], quota: float, line: str, lacks: bool
 ) -> None:
-    aws.runs(*running)
-    aws.addresses({}, load("dev").tags)
-    aws.quota("L-1216C47A", quota)
-    aws.quota("L-0263D0A3", 2.0)
-    vcpus, addresses = looked(aws, load("dev"))
+    runs(stubbed, *running)
+    has_addresses(stubbed, {}, load("dev").tags)
+    has_quota(stubbed, "L-1216C47A", quota)
+    has_quota(stubbed, "L-0263D0A3", 2.0)
+    vcpus, addresses = looked(stubbed, load("dev"))
     assert line in vcpus.line
     assert vcpus.line.startswith("vCPUs of running on-demand standard instances: it needs 18,")
     assert vcpus.lacks is lacks
     assert addresses == Found(line="elastic IPs: it needs 1, others in the account use 1, the quota is 2")
 
 
-def test_what_you_may_not_ask_is_one_line_and_the_rest_is_asked(aws: Account) -> None:
-    aws.refuse("ec2", "describe_instance_types", "UnauthorizedOperation")
-    aws.addresses(*[{}] * 5)
-    aws.refuse("service-quotas", "get_service_quota", "NoSuchResourceException")
-    aws.answer("service-quotas", "get_aws_default_service_quota", {"Quota": {"Value": 5.0}})
-    vcpus, addresses = looked(aws, load("dev"))
+def test_what_you_may_not_ask_is_one_line_and_the_rest_is_asked(stubbed: Stubbed) -> None:
+    stubbed.refuse("ec2", "describe_instance_types", "UnauthorizedOperation")
+    has_addresses(stubbed, *[{}] * 5)
+    stubbed.refuse("service-quotas", "get_service_quota", "NoSuchResourceException")
+    stubbed.answer("service-quotas", "get_aws_default_service_quota", {"Quota": {"Value": 5.0}})
+    vcpus, addresses = looked(stubbed, load("dev"))
     assert vcpus.line.startswith("couldn't check vCPUs of running on-demand standard instances: ")
     assert not vcpus.lacks
     assert addresses.lacks
@@ -139,19 +132,19 @@ def test_what_you_may_not_ask_is_one_line_and_the_rest_is_asked(aws: Account) ->
         ({"get_role": "AccessDenied"}, "couldn't check AWSServiceRoleForEC2Spot", False),
     ],
 )
-def test_spot_instances_get_their_role(aws: Account, refusals: dict[str, str], line: str, lacks: bool) -> None:
+def test_spot_instances_get_their_role(stubbed: Stubbed, refusals: dict[str, str], line: str, lacks: bool) -> None:
     for market in ("L-1216C47A", "L-34B43A08"):
-        aws.runs()
-        aws.quota(market, 64.0)
-    aws.addresses()
-    aws.quota("L-0263D0A3", 5.0)
+        runs(stubbed)
+        has_quota(stubbed, market, 64.0)
+    has_addresses(stubbed)
+    has_quota(stubbed, "L-0263D0A3", 5.0)
     role = {"Path": "/", "RoleName": "x", "RoleId": "A" * 16, "Arn": "arn:aws:iam::1:role/x", "CreateDate": 0}
     for operation in ("get_role", "create_service_linked_role"):
         if code := refusals.get(operation):
-            aws.refuse("iam", operation, code)
+            stubbed.refuse("iam", operation, code)
         elif operation == "get_role" or line.endswith("created"):
-            aws.answer("iam", operation, {"Role": role})
-    *_, found = looked(aws, load("sandbox"))
+            stubbed.answer("iam", operation, {"Role": role})
+    *_, found = looked(stubbed, load("sandbox"))
     assert line in found.line
     assert found.lacks is lacks
 
@@ -164,17 +157,17 @@ def test_spot_instances_get_their_role(aws: Account, refusals: dict[str, str], l
         (None, "QuickSight is UNSUBSCRIBED: subscribe the account", True),
     ],
 )
-def test_a_dashboard_needs_a_subscription(aws: Account, status: str | None, line: str, lacks: bool) -> None:
-    aws.refuse("ec2", "describe_instance_types", "Throttling")
-    aws.refuse("ec2", "describe_addresses", "Throttling")
+def test_a_dashboard_needs_a_subscription(stubbed: Stubbed, status: str | None, line: str, lacks: bool) -> None:
+    stubbed.refuse("ec2", "describe_instance_types", "Throttling")
+    stubbed.refuse("ec2", "describe_addresses", "Throttling")
     if status is None:
-        aws.refuse("quicksight", "describe_account_subscription", "ResourceNotFoundException")
+        stubbed.refuse("quicksight", "describe_account_subscription", "ResourceNotFoundException")
     else:
         info = {"AccountInfo": {"AccountSubscriptionStatus": status}}
-        aws.answer("quicksight", "describe_account_subscription", info, {"AwsAccountId": load("dev").account})
+        stubbed.answer("quicksight", "describe_account_subscription", info, {"AwsAccountId": load("dev").account})
     dev = load("dev")
     analytics = dev.analytics.model_copy(update={"quicksight_principal": PRINCIPAL})
-    *_, found = looked(aws, dev.model_copy(update={"analytics": analytics}))
+    *_, found = looked(stubbed, dev.model_copy(update={"analytics": analytics}))
     assert (found.line.startswith(line), found.lacks) == (True, lacks)
 
 
@@ -187,14 +180,132 @@ def test_a_dashboard_needs_a_subscription(aws: Account, status: str | None, line
     ],
 )
 def test_the_region_is_asked_for_where_every_account_may_ask(
-    aws: Account, monkeypatch: pytest.MonkeyPatch, status: str | None, line: str, lacks: bool
+    stubbed: Stubbed, monkeypatch: pytest.MonkeyPatch, status: str | None, line: str, lacks: bool
 ) -> None:
-    monkeypatch.setattr(account, "boto3", SimpleNamespace(client=aws.client))
+    monkeypatch.setattr(account, "boto3", SimpleNamespace(client=stubbed.client))
     if status is None:
-        aws.refuse("ec2", "describe_regions", "UnauthorizedOperation")
+        stubbed.refuse("ec2", "describe_regions", "UnauthorizedOperation")
     else:
         asked = {"RegionNames": [REGION], "AllRegions": True}
-        aws.answer("ec2", "describe_regions", {"Regions": [{"OptInStatus": status}]}, asked)
+        stubbed.answer("ec2", "describe_regions", {"Regions": [{"OptInStatus": status}]}, asked)
     found = account.region_enabled(load("dev"))
     assert line in found.line
     assert found.lacks is lacks
+
+
+# An operation's answers in order; a text is an error's code.
+Answers = tuple[dict[str, Any] | str, ...]
+
+
+def zones(letters: str) -> Answers:
+    return ({"AvailabilityZones": [{"ZoneName": f"{REGION}{letter}"} for letter in letters]},)
+
+
+def emr(*types: str) -> Answers:
+    """Two pages."""
+    empty: dict[str, Any] = {"SupportedInstanceTypes": [], "Marker": "next"}
+    return (empty, {"SupportedInstanceTypes": [{"Type": each} for each in types]})
+
+
+def offered(**letters: str) -> Answers:
+    """By instance type, with an underscore for the dot."""
+    found = [(name.replace("_", "."), f"{REGION}{letter}") for name, of in letters.items() for letter in of]
+    return ({"InstanceTypeOfferings": [{"InstanceType": type_, "Location": zone} for type_, zone in found]},)
+
+
+# What dev needs, in zones a and b.
+THERE, EMR, OFFERED = zones("abc"), emr("m5.xlarge"), offered(m5_xlarge="abc", t3_nano="abc", t4g_nano="ab")
+FILE = "environments/dev.toml: "
+
+
+def check(
+    stubbed: Stubbed,
+    environment: Environment,
+    of_zones: Answers = THERE,
+    of_emr: Answers = EMR,
+    of_ec2: Answers = OFFERED,
+) -> None:
+    for service, operation, answers in (
+        ("ec2", "describe_availability_zones", of_zones),
+        ("emr", "list_supported_instance_types", of_emr),
+        ("ec2", "describe_instance_type_offerings", of_ec2),
+    ):
+        for answer in answers:
+            if isinstance(answer, str):
+                stubbed.refuse(service, operation, answer)
+            else:
+                stubbed.answer(service, operation, answer)
+    session: Any = stubbed
+    account.check_offers(session, environment)
+
+
+def test_an_environment_whose_parts_aws_has_is_not_objected_to(stubbed: Stubbed, environment: Environment) -> None:
+    check(stubbed, environment)
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        (
+            {"of_zones": zones("bc")},
+            f"availability_zones: account {MOTOS_ACCOUNT} has no {REGION}a: it has {REGION}b, ",
+        ),
+        (
+            {"of_emr": emr("m6g.xlarge")},
+            f"processing.core_instance_type: EMR has no m5.xlarge in {REGION} with emr-7.1",
+        ),
+        (
+            {"of_ec2": offered(m5_xlarge="bc", t3_nano="ab", t4g_nano="ab")},
+            f"processing.primary_instance_type: EC2 has no m5.xlarge in {REGION}a, only in {REGION}b, {REGION}c: ",
+        ),
+        (
+            {"of_ec2": offered(m5_xlarge="a", t4g_nano="ab")},
+            f"vpn.instance_type: EC2 has no t3.nano in {REGION}a, only ",
+        ),
+        # A NAT instance is in each zone, the others' one machine in the first.
+        (
+            {"of_ec2": offered(m5_xlarge="a", t3_nano="a", t4g_nano="a")},
+            f"network.nat_instance_type: EC2 has no t4g.nano in {REGION}b, only in {REGION}a: choose another, or other",
+        ),
+        ({"of_zones": ("OptInRequired",)}, "AWS refuses DescribeAvailabilityZones: OptInRequired"),
+    ],
+)
+def test_what_aws_does_not_have_is_a_line(environment: Environment, changed: dict[str, Answers], line: str) -> None:
+    # A refusal ends it before all is asked.
+    with pytest.raises(OperateError) as caught:
+        check(Stubbed(), environment, **changed)
+    assert any(each.removeprefix(FILE).startswith(line) for each in str(caught.value).splitlines()), caught.value
+
+
+def test_what_you_may_not_ask_of_the_region_is_said_and_the_rest_is_asked(
+    stubbed: Stubbed, environment: Environment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(OperateError, match=r"vpn\.instance_type: EC2 has no t3\.nano"):
+        check(
+            stubbed,
+            environment,
+            of_zones=("UnauthorizedOperation",),
+            of_emr=("AccessDeniedException",),
+            of_ec2=offered(),
+        )
+    assert capsys.readouterr().out.splitlines() == [
+        "not checked, since you may not call DescribeAvailabilityZones: whether the account has the zones",
+        "not checked, since you may not call ListSupportedInstanceTypes: whether EMR has the instance types",
+    ]
+
+
+def test_what_the_review_warns_of_before_a_deployment_refuses_it() -> None:
+    first, *others = findings._placeholders(load("prod"))
+    assert str(first) == (
+        "warning: placeholder: environments/prod.toml/account: 222222222222 is an example: put your own there; "
+        "nothing deploys while it stands there"
+    )
+    assert [each.resource for each in others] == ["monitoring.alarm_email", "vpn.client_cidrs"]
+
+
+def test_a_region_without_prices_is_said_in_a_line() -> None:
+    elsewhere = load("dev").model_copy(update={"region": "us-east-1"})
+    [found] = findings._budget(App(settings=elsewhere, templates={}))
+    reason = "operate/costs/prices.toml has the prices of ap-southeast-2, not those of us-east-1, where dev is"
+    assert str(found).startswith("warning: budget-covers-costs: ")
+    assert str(found).endswith(f"isn't compared with the costs: {reason}")

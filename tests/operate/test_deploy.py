@@ -140,7 +140,7 @@ def test_what_was_reviewed_is_deployed_and_cdks_failure_is_told(
     # The templates are dev's but for the account; it takes seconds.
     monkeypatch.setattr("operate.review.findings._cfn_lint", lambda *_: iter(()))
     assert deploy.deploy(environment) == CANNOT
-    folder = called.parent / "cdk.out" / "dev"
+    folder = called.parent / "cdk.out" / "dev.deploy"
     expected = ["deploy", "--no-notices", "--all", "--app", str(folder), "--require-approval", "broadening"]
     assert json.loads(called.read_text()) == expected
     assert (folder / "dev-cdc-lake-network.template.json").is_file()
@@ -252,11 +252,10 @@ def test_adopting_imports_stack_by_stack_and_stops_at_the_first_failure(
 def test_what_a_failed_deployment_left_goes_first_and_nothing_to_adopt_is_said(
     called: Path, environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = Mock()
-    monkeypatch.setattr(deploy, "check_account", lambda _environment: session)
-    monkeypatch.setattr(outputs, "clear_failed_creations", lambda *_: ["dev-cdc-lake-lake"])
-    monkeypatch.setattr(deploy, "write_mappings", lambda *_: {})
+    asked = Mock(**{"delete_failed_creations.return_value": [], "write_mappings.return_value": {}})
+    monkeypatch.setattr(outputs, "delete_failed_creations", asked.delete_failed_creations)
+    monkeypatch.setattr(deploy, "write_mappings", asked.write_mappings)
     with pytest.raises(OperateError, match="nothing to adopt"):
         deploy.adopt(environment)
-    session.client.return_value.delete_stack.assert_called_once_with(StackName="dev-cdc-lake-lake")
+    assert [call[0] for call in asked.mock_calls] == ["delete_failed_creations", "write_mappings"]
     assert not called.exists()

@@ -120,10 +120,17 @@ def _packed(_archives: list[Path], target: Path, *, resources: Mapping[str, str]
         archive.writestr("one.jar", str(sorted(resources or {})))
 
 
-@pytest.mark.parametrize("base", ["java:17", "java:17@sha256:", f"java@sha256:{'a' * 63}", "${BASE}"])
-def test_a_base_without_a_digest_is_one_line(tmp_path: Path, base: str) -> None:
-    (tmp_path / "Dockerfile").write_text(f"# A base.\nFROM {base}\nUSER 1\n")
-    with pytest.raises(OperateError, match=r"Dockerfile: FROM .* has no digest: write `@` and what `docker buildx"):
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("FROM java:17", "FROM java:17@sha256:", f"FROM java@sha256:{'a' * 63}", "FROM ${BASE}", "from java:17"),
+        f"FROM --platform=linux/amd64 java@sha256:{'a' * 64}\nFROM --platform=linux/amd64 java:17",
+    ],
+)
+def test_a_base_without_a_digest_is_one_line(tmp_path: Path, line: str) -> None:
+    (tmp_path / "Dockerfile").write_text(f"# A base.\n{line}\nUSER 1\n")
+    said = r"Dockerfile: FROM (java|\$\{BASE)\S* has no digest: write `@` and what `docker buildx"
+    with pytest.raises(OperateError, match=said):
         connect_image.connect_image(print, target=tmp_path / "image", dockerfile=tmp_path / "Dockerfile")
     assert not (tmp_path / "image").exists()
 

@@ -29,7 +29,7 @@ from local.look.lake import Lake
 from local.look.topic import Topic
 from local.services.kafka import ADMIN, Kafka
 from local.services.postgres import ConnectionParameters
-from operate import outputs, reconcile, sides
+from operate import outputs, sides
 from operate.errors import OperateError
 from operate.resnapshot import tables
 from operate.sides import check_readable
@@ -269,7 +269,7 @@ def test_rows_of_the_outbox_are_written_again(deployed: Deployed, monkeypatch: p
         asked.append(wanted.where)
         deployed.commit((1, "Ada"), deleted=(9,))
 
-    monkeypatch.setattr(reconcile, "resnapshot_outbox", resnapshot)
+    monkeypatch.setattr(tables, "resnapshot_outbox", resnapshot)
     deployed.change(f"INSERT INTO {deployed.table} VALUES (1, 'Ada')")
     deployed.land()
     deployed.commit((1, "ada"), (9, "Alan"))
@@ -336,5 +336,5 @@ def test_who_may_not_read_the_lake_hears_it_before_the_comparison(
 
 def test_a_database_that_isnt_reached_takes_the_vpn(environment: Environment) -> None:
     said = r"\Adb:5432: timeout expired; .* takes the VPN \(docs/aws/vpn\.md\)\Z"
-    with pytest.raises(OperateError, match=said), reconcile._in_one_line(environment):
+    with pytest.raises(OperateError, match=said), tables._in_one_line(environment):
         raise UnreachableError("db:5432: timeout expired")

@@ -65,6 +65,8 @@ REPLACED = "the cluster prod-cdc-lake-r1, with its data, would be replaced by "
     ("before", "after", "said"),
     [
         (None, FIRST, "None"),
+        # Its first change set waits.
+        ({}, FIRST, "None"),
         (FIRST, FIRST | {"EngineVersion": "16.12"}, "None"),
         (RESTORED, RESTORED | {"EngineVersion": "16.12"}, "None"),
         (FIRST, RESTORED, "the database prod-cdc-lake is replaced by prod-cdc-lake-r1, which is restored; afterwards"),
@@ -81,7 +83,7 @@ def test_a_restore_is_announced_and_a_cluster_that_nobody_asked_for_is_refused(
     else:
         there = {"StackName": STACK, "StackStatus": "UPDATE_COMPLETE", "CreationTime": 0}
         answers.add_response("describe_stacks", {"Stacks": [there]}, {"StackName": STACK})
-        answers.add_response("get_template", {"TemplateBody": json.dumps(template(before))})
+        answers.add_response("get_template", {"TemplateBody": json.dumps(template(before))} if before else {})
     try:
         found = str(check_origin(answers.client, STACK, template(after)))
     except OperateError as refused:

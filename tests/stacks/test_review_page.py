@@ -14,8 +14,7 @@ import pytest
 from operate.diff import reviewed, snapshots
 from operate.errors import OperateError
 from operate.review import network
-from operate.review.cost import cost
-from operate.review.page import Page, changes, page
+from operate.review.page import Page, changes, cost, page
 from operate.review.render import Format, render, summary, write
 from operate.review.rows import Cell, Table
 from operate.review.words import RULES

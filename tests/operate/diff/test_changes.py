@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from contract.errors import UserError
-from operate.diff import changes_between, snapshots
+from operate.diff import snapshots
 from operate.diff.assigned import assigned
 from operate.diff.changed import Changed, changed
+from operate.diff.comparison import changes_between
 from operate.diff.effects import EFFECTS, FACTS, MAYBE, UNKNOWN, effect_of, fixed_name, schema, too_many
 from operate.diff.normal_form import normal_form
 from settings.load import load

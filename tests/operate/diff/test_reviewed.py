@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from operate.diff import changes, reviewed
+from operate.diff import reviewed
+from operate.diff.comparison import changes
 from operate.errors import OperateError
 from settings.load import load
 from tests.operate.diff.conftest import lines

@@ -7,16 +7,16 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 import pytest
-from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, KafkaException
+from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_NOT_AVAILABLE, KafkaError, KafkaException
 
 from operate.errors import OperateError
 from operate.kafka import reader
 from operate.kafka.cluster import Cluster, check_reachable
-from operate.kafka.reader import Problems, Reader, configuration, connect
+from operate.kafka.reader import Reader, configuration, connect
 from plugins.kafka.msk_login import login
 from plugins.kafka.topics import READER_GROUP
 from tests.conftest import free_port
@@ -71,8 +71,7 @@ def test_librdkafka_takes_the_settings_and_asks_for_a_login() -> None:
         return login("ap-southeast-2", setting)
 
     here = f"127.0.0.1:{free_port()}"
-    settings = configuration(MSK) | {"bootstrap.servers": here, "oauth_cb": ask, "error_cb": Problems()}
-    Consumer(settings).close()
+    Reader(configuration(MSK) | {"bootstrap.servers": here, "oauth_cb": ask}).close()
     assert asked
 
 
@@ -108,23 +107,6 @@ def test_one_broker_that_answers_is_enough_and_without_one_a_line_names_the_vpn(
         check_reachable(replace(gone, bootstrap_servers=f"{servers},127.0.0.1:{server.getsockname()[1]}"))
 
 
-@pytest.mark.parametrize(
-    ("cluster", "code", "line"),
-    [
-        (MSK, KafkaError.GROUP_AUTHORIZATION_FAILED, "your IAM role may not do that on dev's Kafka: .+"),
-        (
-            LOCAL,
-            KafkaError.TOPIC_AUTHORIZATION_FAILED,
-            "the user reader may not do that on local's Kafka: .*Topic.+",
-        ),
-        (LOCAL, KafkaError._TRANSPORT, r"local's Kafka doesn't answer \(.+\): run `./lake up` and try again"),
-        (LOCAL, KafkaError.OFFSET_OUT_OF_RANGE, "local's Kafka: .*out of range.*"),
-    ],
-)
-def test_what_kafka_refuses_is_one_line(cluster: Cluster, code: int, line: str) -> None:
-    assert re.fullmatch(line, reader._explain(cluster, KafkaError(code), Problems()))
-
-
 class Idle:
     """A consumer that receives nothing, from brokers that are away for so many questions."""
 
@@ -142,10 +124,28 @@ class Idle:
 
 
 @pytest.fixture
-def idle(monkeypatch: pytest.MonkeyPatch) -> tuple[Idle, Problems, Reader]:
+def idle(monkeypatch: pytest.MonkeyPatch) -> tuple[Idle, Reader]:
+    consumer = Idle()
     monkeypatch.setattr(reader, "POLL_S", 0.001)
-    consumer, problems = Idle(), Problems()
-    return consumer, problems, Reader(cast("Consumer", consumer), problems)
+    monkeypatch.setattr(reader, "Consumer", lambda _settings: consumer)
+    return consumer, Reader({})
+
+
+@pytest.mark.parametrize(
+    ("cluster", "code", "line"),
+    [
+        (MSK, KafkaError.GROUP_AUTHORIZATION_FAILED, "your IAM role may not do that on dev's Kafka: .+"),
+        (
+            LOCAL,
+            KafkaError.TOPIC_AUTHORIZATION_FAILED,
+            "the user reader may not do that on local's Kafka: .*Topic.+",
+        ),
+        (LOCAL, KafkaError._TRANSPORT, r"local's Kafka doesn't answer \(.+\): run `./lake up` and try again"),
+        (LOCAL, KafkaError.OFFSET_OUT_OF_RANGE, "local's Kafka: .*out of range.*"),
+    ],
+)
+def test_what_kafka_refuses_is_one_line(idle: tuple[Idle, Reader], cluster: Cluster, code: int, line: str) -> None:
+    assert re.fullmatch(line, idle[1].explain(cluster, KafkaError(code)))
 
 
 def test_a_record_has_a_time_unless_kafka_knows_none() -> None:
@@ -154,11 +154,20 @@ def test_a_record_has_a_time_unless_kafka_knows_none() -> None:
     assert [reader._time(message) for _ in range(2)] == ["2023-11-14T22:13:20.123Z", "-"]
 
 
-def test_a_reader_goes_on_when_brokers_come_back(idle: tuple[Idle, Problems, Reader]) -> None:
-    consumer, problems, waiting = idle
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [(b'"\\ud83d\\ude00"', '"\N{GRINNING FACE}"'), (b'"\\ud83d"', r'"\ud83d"'), (b'"\\u009b2J"', r'"\u009b2J"')],
+)
+def test_a_value_is_written_so_that_a_terminal_can_show_it(raw: bytes, shown: str) -> None:
+    assert reader._json(reader._decode(raw)) == shown
+    assert shown.encode()
+
+
+def test_a_reader_goes_on_when_brokers_come_back(idle: tuple[Idle, Reader]) -> None:
+    consumer, waiting = idle
     assert waiting.partitions() == {}
     for _ in range(2):
-        problems(KafkaError(KafkaError._ALL_BROKERS_DOWN))
+        waiting.report(KafkaError(KafkaError._ALL_BROKERS_DOWN))
         consumer.away = 3
         assert waiting.poll(0) is None
         assert consumer.away < 0
@@ -166,22 +175,23 @@ def test_a_reader_goes_on_when_brokers_come_back(idle: tuple[Idle, Problems, Rea
         assert waiting.partitions() == {}
 
 
-def test_a_reader_is_refused_at_once(idle: tuple[Idle, Problems, Reader]) -> None:
-    _, problems, waiting = idle
-    problems(KafkaError(KafkaError._AUTHENTICATION))
+def test_a_reader_is_refused_at_once(idle: tuple[Idle, Reader]) -> None:
+    _, waiting = idle
+    waiting.report(KafkaError(KafkaError._AUTHENTICATION))
     with pytest.raises(KafkaException):
         waiting.poll(0)
+    assert waiting.explain(MSK, KafkaError(KafkaError._TRANSPORT)).startswith("dev's Kafka doesn't let you in: ")
 
 
-def test_absent_brokers_are_given_up(idle: tuple[Idle, Problems, Reader], monkeypatch: pytest.MonkeyPatch) -> None:
-    consumer, problems, waiting = idle
+def test_absent_brokers_are_given_up(idle: tuple[Idle, Reader], monkeypatch: pytest.MonkeyPatch) -> None:
+    consumer, waiting = idle
     consumer.away = 1
     with pytest.raises(KafkaException):
         waiting.partitions()  # they never answered
     assert waiting.partitions() == {}
     monkeypatch.setattr(reader, "OUTAGE_S", 0.01)
     consumer.away = 10**9
-    problems(KafkaError(KafkaError._ALL_BROKERS_DOWN))
+    waiting.report(KafkaError(KafkaError._ALL_BROKERS_DOWN))
     for ask in (lambda: waiting.poll(0), waiting.partitions):
         with pytest.raises(KafkaException):
             ask()

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -31,15 +30,6 @@ sys.exit({status})
 """
 
 
-@pytest.fixture
-def service() -> dict[str, Any]:
-    content = yaml.safe_load(COMPOSE_FILE.read_text())
-    assert set(content) == {"name", "services"}
-    assert list(content["services"]) == ["kafka-ui"]
-    found: dict[str, Any] = content["services"]["kafka-ui"]
-    return found
-
-
 def fake_docker(folder: Path, *, status: int = 0) -> Path:
     """Put a docker into a folder for PATH, and return the file in which it records its call."""
     record = folder / "call.json"
@@ -51,19 +41,15 @@ def fake_docker(folder: Path, *, status: int = 0) -> Path:
     return record
 
 
-def test_the_image_is_pinned_by_tag_and_digest(service: dict[str, Any]) -> None:
+def test_a_pinned_image_listens_here_alone_changes_nothing_and_logs_in_by_iam_over_tls() -> None:
+    content = yaml.safe_load(COMPOSE_FILE.read_text())
+    assert (set(content), set(content["services"])) == ({"name", "services"}, {"kafka-ui"})
+    service, prefix = content["services"]["kafka-ui"], "KAFKA_CLUSTERS_0_PROPERTIES_"
     assert re.fullmatch(r"ghcr\.io/kafbat/kafka-ui:v\d+\.\d+\.\d+@sha256:[0-9a-f]{64}", service["image"])
-
-
-def test_it_listens_on_this_machine_only_and_changes_nothing(service: dict[str, Any]) -> None:
     assert service["ports"] == ["127.0.0.1:8080:8080"]
     assert service["environment"]["KAFKA_CLUSTERS_0_READONLY"] == "${KAFKA_UI_READONLY:-true}"
     assert [volume["read_only"] for volume in service["volumes"]] == [True]
     assert set(service) == SERVICE_KEYS
-
-
-def test_it_logs_in_by_iam_over_tls(service: dict[str, Any]) -> None:
-    prefix = "KAFKA_CLUSTERS_0_PROPERTIES_"
     properties = {
         name.removeprefix(prefix): value for name, value in service["environment"].items() if name.startswith(prefix)
     }

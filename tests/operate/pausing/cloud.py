@@ -228,7 +228,14 @@ class Cloud:
 
     def _describe_stacks(self, asked: Asked) -> dict[str, Any]:
         found = [self._stack(name, status) for name, status in self.status.items()]
-        return {"Stacks": [stack for stack in found if asked.get("StackName") in (None, stack["StackName"])]}
+        stacks = [stack for stack in found if asked.get("StackName") in (None, stack["StackName"])]
+        if not stacks:
+            raise ClientError({"Error": {"Code": "ValidationError", "Message": "does not exist"}}, "DescribeStacks")
+        return {"Stacks": stacks}
+
+    def _delete_stack(self, asked: Asked) -> dict[str, Any]:
+        del self.status[asked["StackName"].removeprefix(f"{self.environment.prefix}-")]
+        return {}
 
     def _stack(self, name: str, status: str) -> dict[str, Any]:
         outputs = [{"OutputKey": OUTPUT, "OutputValue": self.paused[name].value}] if name in self.paused else []

@@ -61,7 +61,7 @@ def standing_in(environment: Environment, monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(account, "look", lambda *_arguments: [])
     monkeypatch.setattr(deploy, "find", lambda _environment, _synthesis: [])
     monkeypatch.setattr(deploy, "refused", lambda _environment: [])
-    monkeypatch.setattr(deploy, "check_offers", lambda _session, _environment: None)
+    monkeypatch.setattr(account, "check_offers", lambda _session, _environment: None)
     monkeypatch.setattr(BaseClient, "_make_api_call", lambda client, *call: made.call(client, *call))
     yield made
     assert not any(made.faults.values()), "a fault that never came"

@@ -14,8 +14,10 @@ from contract.errors import CANNOT
 from operate.errors import OperateError
 from operate.pausing import objections
 from operate.pausing.arrival import LIMIT_S
+from operate.pausing.connectors import NODES_LIMIT_S
 from operate.pausing.database import LIMIT_S as DATABASE_LIMIT_S
 from operate.pausing.pause import pause
+from plugins.workers.kubernetes_api import UnreachableError
 from settings.load import load
 from stacks.paused import Paused
 from tests.operate.pausing.cloud import EPOCH, Cloud, error
@@ -185,25 +187,30 @@ def test_a_resnapshot_that_begins_meanwhile_ends_the_pause(cloud: Cloud, monkeyp
     assert SOURCE in cloud.connectors
 
 
-def test_what_rings_is_not_silenced_unless_that_is_meant(cloud: Cloud) -> None:
-    cloud.alarms = ["commit-age-cdc_events", "nothing-landed"]
-    said = cloud.refused()
-    assert said.startswith("alarms ring, which a pause would silence: commit-age-cdc_events, nothing-landed (")
-    assert said.endswith("`./lake aws pause -e dev --anyway` pauses even so")
-    assert cloud.log == []
-    cloud.pause(anyway=True)
-    assert cloud.log == cloud.whole
-
-
-def test_an_outside_database_that_goes_on_being_written_is_said_with_its_size(
-    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("platform", "change", "line"),
+    [
+        ("cloud", {"alarms": ["a-1", "b"]}, "alarms ring, which a pause would silence: a-1, b (docs/aws/alarms.md)"),
+        ("cloud", {}, "db.example goes on being written: now 12 MB"),
+        ("on_eks", {"silent": {SOURCE}}, f"{SOURCE} had no figures in the last 5 minutes, so "),
+    ],
+    ids=["what rings", "an outside database", "a source that nobody has heard of"],
+)
+def test_what_speaks_against_it_ends_it_unless_it_is_meant(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, platform: str, change: dict[str, Any], line: str
 ) -> None:
-    monkeypatch.setattr(
-        objections, "outside", lambda _session, _environment: iter(["db.example goes on being written: now 12 MB"])
-    )
-    assert cloud.refused().startswith("db.example goes on being written: now 12 MB. `./lake aws pause -e dev --anyway`")
-    cloud.pause(anyway=True)
-    assert "although db.example goes on being written: now 12 MB" in cloud.said
+    found: Cloud = request.getfixturevalue(platform)
+    for name, value in change.items():
+        setattr(found, name, value)
+    outside = [] if change else [line]
+    monkeypatch.setattr(objections, "outside", lambda _session, _environment: iter(outside))
+    said = found.refused()
+    assert said.startswith(line)
+    assert said.endswith(". `./lake aws pause -e dev --anyway` pauses even so")
+    assert found.log == []
+    found.pause(anyway=True)
+    assert found.log == found.whole
+    assert any(each.startswith(f"although {line}") for each in found.said)
 
 
 def test_production_wants_its_name_twice(cloud: Cloud) -> None:
@@ -257,15 +264,57 @@ def test_a_database_that_is_busy_is_waited_for(cloud: Cloud) -> None:
     assert "  the database dev-cdc-lake doesn't take it now" in cloud.said
 
 
-def test_a_database_that_never_stops_is_given_up_with_a_line(cloud: Cloud) -> None:
-    cloud.database = "upgrading"
-    assert cloud.refused().startswith("the database dev-cdc-lake is upgrading, for 60 minutes now: it didn't stop")
-    assert (cloud.now - EPOCH).total_seconds() >= DATABASE_LIMIT_S
+@pytest.mark.parametrize(
+    ("status", "line", "waits"),
+    [
+        ("upgrading", "upgrading, for 60 minutes now: it didn't stop", True),
+        ("failed", "failed: repair it first", False),
+        (
+            "inaccessible-encryption-credentials-recoverable",
+            "inaccessible-encryption-credentials-recoverable: r",
+            False,
+        ),
+    ],
+)
+def test_a_database_that_never_stops_is_given_up_at_once_if_only_a_person_can_mend_it(
+    cloud: Cloud, status: str, line: str, *, waits: bool
+) -> None:
+    cloud.database = status
+    assert cloud.refused().startswith(f"the database dev-cdc-lake is {line}")
+    assert ((cloud.now - EPOCH).total_seconds() >= DATABASE_LIMIT_S) is waits
 
 
-def test_a_database_that_only_a_person_can_mend_is_not_waited_for(cloud: Cloud) -> None:
-    cloud.database = "inaccessible-encryption-credentials"
-    assert cloud.refused().startswith(
-        "the database dev-cdc-lake is inaccessible-encryption-credentials: repair it first"
-    )
-    assert (cloud.now - EPOCH).total_seconds() < LIMIT_S
+@pytest.mark.parametrize("kept", [SOURCE, SINK])
+def test_a_connector_that_cloudformation_let_go_of_is_named_until_its_workers_are_gone(
+    on_eks: Cloud, kept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_eks.keeps.add(kept)
+    for _ in range(2):
+        said = on_eks.refused()
+        assert said.startswith(f"CloudFormation couldn't delete the connector {kept} (its events say why)")
+        assert f"{kept}-0 run: `kubectl -n kafka-connect delete deployment {kept}`" in said
+        assert on_eks.database == "available"
+
+    def unreachable(*_: object) -> list[str]:
+        raise UnreachableError("x.eks.amazonaws.com can't be reached: TimeoutError: timed out")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("operate.pausing.connectors.workers", unreachable)
+        assert "whether its workers run can't be asked: x.eks.amazonaws.com can't be reached" in on_eks.refused()
+    del on_eks.connectors[kept]
+    on_eks.pause()
+    assert on_eks.database == "stopped"
+
+
+def test_a_re_snapshot_is_let_end(on_eks: Cloud) -> None:
+    on_eks.follows.add(SOURCE)
+    assert on_eks.refused(anyway=True).startswith(f"a re-snapshot with {SOURCE} is under way, was broken off, or")
+    assert on_eks.log == []
+
+
+def test_nodes_that_others_pods_keep_are_said_and_end_nothing(on_eks: Cloud) -> None:
+    on_eks.keeps.add("i-2")
+    on_eks.pause()
+    assert on_eks.log == on_eks.whole
+    assert any("still waiting for the end of the nodes i-2, which are paid for" in line for line in on_eks.said)
+    assert (on_eks.now - EPOCH).total_seconds() >= NODES_LIMIT_S

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import boto3
 import psycopg2
@@ -46,6 +46,7 @@ def environment() -> Environment:
         ((0, "10GB"), "now 0 MB, 10GB at the most (max_slot_wal_keep_size): beyond it the slot is lost, and what it"),
         ((1, None), "now 0 MB, without a limit"),
         (None, "there is no slot cdc_orders, so changes are missed already: `./lake resnapshot -e dev -p orders`"),
+        ((None, "10GB"), "the slot cdc_orders is lost, so changes are missed already: `./lake resnapshot -e dev -p"),
         (
             psycopg2.OperationalError("timeout\nexpired"),
             "can't be read from here (timeout expired); pg_replication_slots",
@@ -53,7 +54,10 @@ def environment() -> Environment:
     ],
 )
 def test_a_slots_log_is_said(environment: Environment, monkeypatch: pytest.MonkeyPatch, answer: Any, said: str) -> None:
-    monkeypatch.setattr(objections, "_slot", Mock(side_effect=[answer]))
+    connection = MagicMock()
+    connection.cursor.return_value.__enter__.return_value.fetchone.side_effect = [answer]
+    monkeypatch.setattr(objections, "login", lambda _deployed: contextlib.nullcontext({}))
+    monkeypatch.setattr(psycopg2, "connect", lambda **_: connection)
     [line] = objections.outside(boto3.Session(region_name="ap-southeast-2"), environment)
     assert line.startswith(
         "db.example, which orders captures, goes on being written, and its slot keeps all of that log"

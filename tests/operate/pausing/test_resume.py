@@ -39,6 +39,15 @@ def test_aurora_is_there_before_the_connectors(paused: Cloud) -> None:
     assert "dev runs. Alarms that rang in the pause go back to OK within a quarter of an hour" in paused.said
 
 
+def test_the_control_plane_is_said_to_go_on_and_a_resume_brings_all_back(on_eks: Cloud) -> None:
+    on_eks.pause()
+    assert "EKS's control plane (it can't, either), NAT" in "\n".join(on_eks.said)
+    on_eks.log.clear()
+    assert run(on_eks) == 0
+    assert on_eks.log == ["start dev-cdc-lake", "deploy all"]
+    assert set(on_eks.connectors) == {"dev-cdc-lake-orders-source", "dev-cdc-lake-orders-sink"}
+
+
 def test_what_runs_is_left_as_it_is(cloud: Cloud) -> None:
     assert run(cloud) == 0
     assert cloud.log == []

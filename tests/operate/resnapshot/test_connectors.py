@@ -95,11 +95,6 @@ def test_the_lake_is_read_with_the_callers_credentials_of_the_time(
         assert found.login() == expected
 
 
-def test_an_environment_that_is_not_deployed_is_one_line(aws: boto3.Session, environment: Environment) -> None:
-    with pytest.raises(OperateError, match="there is no stack dev-cdc-lake-lake"):
-        compared(DeployedPipeline(environment, environment.pipelines[0], aws), [])
-
-
 def test_the_slot_is_the_authority_until_the_repair_ends_also_after_a_run_that_was_broken_off(
     connect: KafkaConnect, connector: MskConnector
 ) -> None:
@@ -320,6 +315,14 @@ def test_what_a_run_that_was_broken_off_has_stopped_runs_again(rest: Rest, eks_c
     eks_connector.restart()
     assert rest.state == "RUNNING"
     assert rest.asked == ["PUT /stop", "PUT /resume", "POST /restart?includeTasks=true&onlyFailed=true"]
+
+
+def test_it_runs_again_though_its_configuration_is_refused(rest: Rest, eks_connector: EksConnector) -> None:
+    eks_connector.release()
+    rest.errors = [KubernetesError("GET /x", 400, "Unable to connect: timed out", by_connect=True)]
+    with pytest.raises(PlatformError, match=f"{NAME}: Unable to connect"):
+        eks_connector.settle()
+    assert rest.state == "RUNNING"
 
 
 def test_a_failed_task_says_why(rest: Rest, eks_connector: EksConnector) -> None:

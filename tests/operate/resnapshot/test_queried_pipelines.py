@@ -13,8 +13,7 @@ from operate.errors import OperateError
 from operate.kafka.cluster import find_pipeline, of_environment
 from operate.pausing import objections
 from operate.pausing.arrival import Arrival
-from operate.reconcile import reconcile_environment
-from operate.resnapshot.tables import resnapshot_deployed
+from operate.resnapshot.tables import reconcile_environment, resnapshot_deployed
 from settings.environment import Environment
 from settings.load import load
 from tests.stacks.environments import mixed, only_queried

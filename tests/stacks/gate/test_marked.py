@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from operate import diff
-from operate.diff.comparison import Changes, compare
+from operate.diff.comparison import Changes, changes, compare
 from operate.diff.snapshots import by_stack
 from tests.operate.diff.repository import Repository
 from tests.stacks.conftest import Synthesized
@@ -65,8 +64,8 @@ def at_once() -> list[Mutation]:
     return [found[name] for name in AT_ONCE]
 
 
-def grave(changes: Changes) -> set[str]:
-    return {line for section in changes.sections if section.grave for line in section.lines}
+def grave(found: Changes) -> set[str]:
+    return {line for section in found.sections if section.grave for line in section.lines}
 
 
 def is_in(line: str, others: set[str]) -> bool:
@@ -94,7 +93,7 @@ def test_many_dangerous_changes_at_once_are_refused_and_marked_one_by_one_althou
     repository.git("checkout", "--quiet", "-b", "branch")
     repository.renew(prod.settings, changed.templates)
     repository.commit()
-    assert not diff.changes(prod.settings, changed.templates, against="HEAD").any
-    found = diff.changes(prod.settings, changed.templates)
+    assert not changes(prod.settings, changed.templates, against="HEAD").any
+    found = changes(prod.settings, changed.templates)
     assert found.base.startswith("where HEAD leaves main (")
     assert [lines for lines in alone if not any(is_in(line, grave(found)) for line in lines)] == []

@@ -1,11 +1,14 @@
-"""Who may do more or less than before: the rights that both sides state, subtracted."""
+"""Who may do, and who reaches, more or less than before: rights and rules that both sides state, subtracted."""
 
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
-from operate.diff.normal_form import Template, readable
+from operate.diff.normal_form import Template, Templates, readable
+from settings.addresses import is_within
 from stacks.gate.grants import ROLE, Grant, grants, together
+from stacks.gate.network import EVERYBODY, Rule, rules
+from stacks.gate.template import App, Place
 
 # References of other stacks' resources, which this comparison's words have in brackets.
 _EXPORT = re.compile(r"(?<![<\w-])[\w-]+:ExportsOutput\w+")
@@ -62,3 +65,29 @@ def _lines(several: Iterable[Grant], effect: str, verb: str) -> Iterator[str]:
 
 def _bracketed(text: str) -> str:
     return _EXPORT.sub(r"<\g<0>>", text)
+
+
+def network(before: Templates, after: Templates) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the rules that open access and those that close it, a line for each."""
+    was, is_ = ({rule._replace(why="") for rule in rules(App(templates=side))} for side in (before, after))
+    return _rule_lines(is_ - was, was), _rule_lines(was - is_, is_, "no longer ")
+
+
+def _rule_lines(found: Iterable[Rule], others: Iterable[Rule], no_longer: str = "") -> tuple[str, ...]:
+    uncovered = [rule for rule in found if not any(_rule_covers(other, rule) for other in others)]
+    return tuple(sorted(_rule_line(rule, no_longer) for rule in uncovered))
+
+
+def _rule_line(rule: Rule, no_longer: str) -> str:
+    peer = f"everybody ({rule.peer})" if rule.peer in EVERYBODY else _name(rule.peer)
+    return f"{rule.group[0]}/{_name(rule.group)}: {rule.ports} {no_longer}{'out to' if rule.out else 'in from'} {peer}"
+
+
+def _name(end: Place | str) -> str:
+    return readable(end if isinstance(end, str) else f"<{end[1]}>")
+
+
+def _rule_covers(wide: Rule, rule: Rule) -> bool:
+    same = wide[:2] == rule[:2] and wide.protocol in ("-1", rule.protocol)
+    within = bool(wide.range and rule.range and is_within(rule.range, wide.range))
+    return same and wide.first <= rule.first <= rule.last <= wide.last and (wide.peer == rule.peer or within)
