@@ -142,7 +142,7 @@ class ChangedTables:
             self._wait(lambda: self._session(cursor) is not None, failing_after_s=RESTART_S)
         if readable:
             readings = [Reading(table=(table.schema, table.table), pattern=table.pattern) for table in readable]
-            read_again(cursor, self.settings, readings, self.connector, timeout_s=TIMEOUT_S, say=lambda _line: None)
+            read_again(cursor, self.settings, readings, self.connector, timeout_s=TIMEOUT_S)
         self.to_read.unlink(missing_ok=True)
 
     def _note(self, added: Sequence[CapturedTable], removed: Sequence[str]) -> str:

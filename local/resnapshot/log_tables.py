@@ -22,24 +22,21 @@ from contract.column_types.canonical import EPOCH
 from contract.events import LSN
 from db.connecting import LoadError, connect, explain
 from db.rewriting import wal_position
-from db.source import deletes, signals
+from db.source import signals
 from db.source.signals import Name, Reading
 from local.errors import PlatformError
 from plugins.connector_settings import SourceSettings
-from plugins.source.captured import CapturedTable
 
 SEND_TIMEOUT_S = 60
 _CYCLE_MICROS = 146_097 * 86_400 * 1_000_000
 _STRUCTURE = (bytes, bytearray, list, tuple, dict)
 LOOK_S = 0.5
 ASK_S = 5
-SETTLE_S = 60
 # A connector asked for a blocking snapshot keeps streaming for a moment.
 BEGIN_S = 2.0
 # Offsets have these while a snapshot runs (AbstractIncrementalSnapshotContext of Debezium 3.7).
 _RUNNING = "incremental_snapshot_collections"
 Say = Callable[[str], None]
-Key = tuple[str, ...]
 
 
 def delete_event(table: tuple[str, str], database: str, key: Mapping[str, Any], position: int) -> dict[str, Any]:
@@ -200,7 +197,7 @@ def read_again(
     connector: Connector,
     *,
     timeout_s: float,
-    say: Say,
+    say: Say = lambda _line: None,
 ) -> None:
     """Have rows of a connector's tables read again, and wait until all are in their topics.
 
@@ -222,51 +219,6 @@ def read_again(
             # Its rows' offsets carry the position of the snapshot's beginning; later changes come after them.
             time.sleep(BEGIN_S)
             _await_read(connector, wal_position(cursor), timeout_s)
-
-
-def read_keys_again(
-    cursor: Cursor,
-    settings: SourceSettings,
-    table: CapturedTable,
-    keys: Sequence[Key],
-    connector: Connector,
-    *,
-    timeout_s: float,
-) -> None:
-    """Have the rows of exactly these keys read again, a key being its columns' values as text. Raises as `read_again`.
-
-    For a table whose name no signal can spell, all rows are read.
-    """
-    name = (table.schema, table.table)
-    whole = Reading(table=name, pattern=table.pattern)
-    for reading in [whole] if whole.blocks else signals.of_keys(cursor, name, table.key, keys):
-        read_again(cursor, settings, [reading], connector, timeout_s=timeout_s, say=lambda _line: None)
-
-
-def delete_keys(
-    cursor: Cursor,
-    settings: SourceSettings,
-    table: CapturedTable,
-    key_types: Mapping[str, Any],
-    rows: Mapping[Key, Mapping[str, Any]],
-    writer: EventWriter,
-) -> list[Key]:
-    """Delete from the lake those of `rows` that the source doesn't have; return their keys.
-
-    `rows` has the lake's values of the key's columns, by these values as text; `key_types` their Avro types. A key
-    inserted meanwhile is newer than the delete, and a row changed since `rows` was read is left alone.
-    Raises LoadError, PlatformError.
-    """
-    name = (table.schema, table.table)
-    position = deletes.horizon_lsn(cursor, timeout_s=SETTLE_S)
-    gone = deletes.deleted_keys(cursor, name, table.key, rows)
-    keyed = []
-    for key in gone:
-        values = {column: as_event(rows[key][column], key_types[column]) for column in table.key}
-        keyed.append((values, delete_event(name, settings.database_name, values, position)))
-    if keyed:
-        writer.write(table.topic(settings.topic_prefix), keyed)
-    return gone
 
 
 def is_read(offsets: Sequence[Mapping[str, Any]], position: int) -> bool:

@@ -3,10 +3,11 @@
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from db.source import deletes
+from db.source import deletes, signals
 from db.source.replication import Expected
 from db.source.signals import ODD_NAME, Reading, can_name
 from local.comparison.compare import Repair
@@ -17,19 +18,21 @@ from local.errors import PlatformError
 from local.look.lake import Lake
 from local.resnapshot import run
 from local.resnapshot.log_tables import (
-    SETTLE_S,
     Connector,
     EventWriter,
     Say,
+    as_event,
     committing,
-    delete_keys,
+    delete_event,
     read_again,
-    read_keys_again,
     settled_event,
 )
 from local.resnapshot.run import Losing, Wanted
 from plugins.connector_settings import SourceSettings
+from plugins.source.captured import CapturedTable
 from settings.pipeline import CapturedTableSettings
+
+SETTLE_S = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,16 +117,39 @@ class Channel:
     def repair(self, wanted: Compared) -> Repair:
         """Return the repair of exactly the differing keys of a table. Raises PlatformError for its Avro schema."""
         table, types = wanted.entry.captured, key_types(wanted.entry, wanted.schema_file)
-
-        def read(keys: Sequence[Key]) -> None:
-            with committing(self.parameters) as cursor:
-                read_keys_again(cursor, self.settings, table, keys, self.connector, timeout_s=self.timeout_s)
-
-        def delete(rows: Mapping[Key, Mapping[str, Any]]) -> None:
-            with committing(self.parameters) as cursor:
-                delete_keys(cursor, self.settings, table, types, rows, self.writer)
-
+        read, delete = partial(self.read_keys_again, table), partial(self.delete_keys, table, types)
         return repair_by_key(self.parameters, read, delete, self.say)
+
+    def read_keys_again(self, table: CapturedTable, keys: Sequence[Key]) -> None:
+        """Have the rows of exactly these keys read again, a key being its columns' values as text.
+
+        For a table whose name no signal can spell, all rows are read. Raises PlatformError.
+        """
+        name = (table.schema, table.table)
+        whole = Reading(table=name, pattern=table.pattern)
+        with committing(self.parameters) as cursor:
+            for reading in [whole] if whole.blocks else signals.of_keys(cursor, name, table.key, keys):
+                read_again(cursor, self.settings, [reading], self.connector, timeout_s=self.timeout_s)
+
+    def delete_keys(
+        self, table: CapturedTable, types: Mapping[str, Any], rows: Mapping[Key, Mapping[str, Any]]
+    ) -> list[Key]:
+        """Delete from the lake those of `rows` that the source doesn't have; return their keys. Raises PlatformError.
+
+        `rows` has the lake's values of the key's columns, by these values as text; `types` their Avro types. A key
+        inserted meanwhile is newer than the delete, and a row changed since `rows` was read is left alone.
+        """
+        name = (table.schema, table.table)
+        with committing(self.parameters) as cursor:
+            position = deletes.horizon_lsn(cursor, timeout_s=SETTLE_S)
+            gone = deletes.deleted_keys(cursor, name, table.key, rows)
+        keyed = []
+        for key in gone:
+            values = {column: as_event(rows[key][column], types[column]) for column in table.key}
+            keyed.append((values, delete_event(name, self.settings.database_name, values, position)))
+        if keyed:
+            self.writer.write(table.topic(self.settings.topic_prefix), keyed)
+        return gone
 
 
 def _why_not(entry: CapturedTableSettings, where: str | None) -> str | None:

@@ -15,7 +15,7 @@ from local.platform.job import READ_AGAIN, TableState, ask, table_jobs
 from local.platform.services import PLACES
 from local.platform.unfinished import Unfinished
 from local.resnapshot import command
-from local.resnapshot.direct import wait_until_read
+from local.resnapshot.command import wait_until_read
 from local.resnapshot.run import Wanted
 from settings.load import load_pipeline
 from spark_jobs.options import keys
@@ -81,8 +81,8 @@ def test_a_request_is_waited_for_as_long_as_the_job_reads(
     table: Any = Mock(job_name="lake.t", lake=Mock(newest_of_job=newest))
     table.name = "t"
     pipeline: Any = Mock(table_states=lambda: {"lake.t": left[0][1]} if left[0][1] else {})
-    monkeypatch.setattr("local.resnapshot.direct.time.sleep", lambda _seconds: left.pop(0))
-    monkeypatch.setattr("local.resnapshot.direct.time.monotonic", lambda: left[0][0])
+    monkeypatch.setattr("local.resnapshot.command.time.sleep", lambda _seconds: left.pop(0))
+    monkeypatch.setattr("local.resnapshot.command.time.monotonic", lambda: left[0][0])
     heard: list[str] = []
     try:
         wait_until_read(pipeline, [table], "wanted", timeout_s=TIMEOUT_S, say=heard.append)

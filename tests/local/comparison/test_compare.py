@@ -11,9 +11,7 @@ import pyarrow
 import pytest
 
 from local.comparison import compare as module
-from local.comparison import notes
 from local.comparison.lake import LakeLook
-from local.comparison.notes import noting
 from local.comparison.repair import repair_by_key
 from local.comparison.rows import RowFilter
 from local.comparison.source import SourceLook, look
@@ -259,13 +257,13 @@ def test_what_a_row_was_between_two_passes_counts_too(
 
     monkeypatch.setattr(SourceLook, "__init__", begin)
     # However long a look takes on a busy machine.
-    monkeypatch.setattr(notes, "REST", 0)
+    monkeypatch.setattr("local.comparison.suspects.REST", 0)
     with suspects() as found:
         lake, looks = LakeLook(table, found.engine), list[int]()
         for chosen in (RowFilter(), found.choose(["5"])):
             with look(shop, table) as source:
                 looks.append(found.look(source, lake, chosen, tidied=bool(looks)))
-            with noting(found, shop, table):
+            with found.noting(shop, table):
                 for price in (77, 78):
                     execute(shop, f"UPDATE items SET price = {price} WHERE id = 5")
                     note()
