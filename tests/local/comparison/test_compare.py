@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -289,17 +290,22 @@ def test_the_right_to_read_is_enough_and_rows_that_a_policy_may_hide_are_an_erro
             compare(reader, table)
 
 
-def test_a_disturbed_look_at_the_lake_is_repeated(shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = compared("items", ITEMS, items(*range(1, 501)))
-    stream, failures = type(table.lake).stream, iter([True])
+@pytest.mark.parametrize("number", range(4))
+def test_a_disturbed_look_at_the_lake_is_repeated(
+    shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Of all rows, of differing chunks, of these rows in Python, and of their columns."""
+    table = compared("items", ITEMS, items(*range(1, 501), price_5=1.0))
+    stream, reads = type(table.lake).stream, itertools.count()
 
     def disturbed(self: Any, *given: Any) -> Iterator[pyarrow.RecordBatch]:
         yield from stream(self, *given)
-        if next(failures, False):
+        if next(reads) == number:
             raise LakeError("a file is gone")
 
     monkeypatch.setattr(type(table.lake), "stream", disturbed)
-    assert compare(shop, table).equal
+    assert differences(compare(shop, table)) == {"different": {("5", "price")}}
+    assert next(reads) == 5
 
 
 class TakesFromTheSource:

@@ -266,6 +266,7 @@ def task_settings(**settings: Any) -> TaskSettings:
         "bucket": BUCKET,
         "prefix": "events",
         "region": "us-east-1",
+        "endpoint": "http://127.0.0.1:1",
         "flush_count": 3,
         "flush_interval_seconds": 60,
     }
