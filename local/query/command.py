@@ -29,7 +29,7 @@ from local.platform.services import GLUE_DATABASE, LocalTable
 from local.query import formats
 from local.query.engine import QueryError, engine
 from local.query.query import LakeTable, Loading, Period, QueriedLake, ask, described
-from local.query.silver import FOLDER, Silver, append, check_free, check_partitioned_by, glue_types, write
+from local.query.silver import FOLDER, Silver, append, check_free, glue_types, write
 from local.state.services import require_answers
 from settings.pipeline import Pipeline
 
@@ -50,9 +50,7 @@ def create(lake: QueriedLake, created: CreatedTable, period: Period, out: Path |
         keys = columns[len(columns) - len(created.partitioned_by) :]
         partitions = here.kept_values(keys) if keys else 0
         check_partitions(created, partitions)
-        rows = here.kept_batches(BATCH_ROWS)
-        check_partitioned_by(rows.schema, keys)
-        write(rows, folder, partitioned_by=keys, compression=created.compression)
+        write(here.kept_batches(BATCH_ROWS), folder, partitioned_by=keys, compression=created.compression)
         written = {"table": created.name.table, "rows": here.kept_rows(), "partitions": partitions}
     return pyarrow.Table.from_pylist([{**written, "folder": str(folder)}])
 
