@@ -21,7 +21,7 @@ from local.platform.platform import Platform
 from local.platform.services import LocalTable
 from local.platform.startup import GRACE_S, SUPERVISOR
 from local.problem import failing
-from local.resnapshot.log_tables import EventWriter, Say
+from local.resnapshot.log_tables import Say
 from local.resnapshot.pipelines import Channel
 from local.resnapshot.run import Wanted, check_unnamed, check_whole, resnapshot
 from local.services.kafka_rights import SOURCE
@@ -139,7 +139,7 @@ def channel_of(platform: Platform, *, timeout_s: float, say: Say) -> Channel:
         settings=connectors.source,
         parameters=platform.source,
         connector=connectors.source_connector(),
-        writer=EventWriter(services.kafka.client(SOURCE)),
+        kafka=services.kafka.client(SOURCE),
         timeout_s=timeout_s,
         say=say,
     )

@@ -99,31 +99,30 @@ def _iso(micros: int) -> str:
     return f"{sign}{abs(year):04d}{moment.isoformat()[4:-6]}Z"
 
 
-class EventWriter:
-    """Writes events to topics and waits until the broker has them; `client`: login of a role that may write."""
+def write_events(
+    client: Mapping[str, Any], topic: str, keyed: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any]]]
+) -> None:
+    """Write (key, event) pairs to a topic and wait until the broker has them; a whole table's event has no key.
 
-    def __init__(self, client: Mapping[str, Any]) -> None:
-        self._producer = Producer({**client, "enable.idempotence": True, "log_level": 0})
-        self._problems: list[str] = []
+    `client`: login of a role that may write. Raises PlatformError unless all are taken.
+    """
+    problems: list[str] = []
 
-    def write(self, topic: str, keyed: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any]]]) -> None:
-        """Write (key, event) pairs; a whole table's event has no key. Raises PlatformError unless all are taken."""
-        try:
-            for key, value in keyed:
-                self._producer.produce(
-                    topic, key=None if key is None else _json(key), value=_json(value), on_delivery=self._delivered
-                )
-                self._producer.poll(0)
-            left = self._producer.flush(SEND_TIMEOUT_S)
-        except (KafkaException, BufferError) as error:
-            raise PlatformError(f"{topic} can't be written to: {error}") from error
-        if left or self._problems:
-            reason = self._problems[0] if self._problems else f"no answer within {SEND_TIMEOUT_S} s"
-            raise PlatformError(f"{topic} can't be written to: {reason}; run this again")
-
-    def _delivered(self, problem: Any, _message: Message) -> None:
+    def delivered(problem: Any, _message: Message) -> None:
         if problem is not None:
-            self._problems.append(str(problem))
+            problems.append(str(problem))
+
+    try:
+        producer = Producer({**client, "enable.idempotence": True, "log_level": 0})
+        for key, value in keyed:
+            producer.produce(topic, key=None if key is None else _json(key), value=_json(value), on_delivery=delivered)
+            producer.poll(0)
+        left = producer.flush(SEND_TIMEOUT_S)
+    except (KafkaException, BufferError) as error:
+        raise PlatformError(f"{topic} can't be written to: {error}") from error
+    if left or problems:
+        reason = problems[0] if problems else f"no answer within {SEND_TIMEOUT_S} s"
+        raise PlatformError(f"{topic} can't be written to: {reason}; run this again")
 
 
 def _json(value: Mapping[str, Any]) -> bytes:

@@ -19,13 +19,13 @@ from local.look.lake import Lake
 from local.resnapshot import run
 from local.resnapshot.log_tables import (
     Connector,
-    EventWriter,
     Say,
     as_event,
     committing,
     delete_event,
     read_again,
     settled_event,
+    write_events,
 )
 from local.resnapshot.run import Losing, Wanted
 from plugins.connector_settings import SourceSettings
@@ -39,15 +39,15 @@ SETTLE_S = 60
 class Channel:
     """How to ask a pipeline's connector for rows, and how to write events alongside its own.
 
-    `parameters` log in as a role that may insert into the signal table. `timeout_s`: how long nothing may move.
-    `losing` is called before what tells of lost changes is repaired.
+    `parameters` log in as a role that may insert into the signal table, `kafka` as one that may write to the topics.
+    `timeout_s`: how long nothing may move. `losing` is called before what tells of lost changes is repaired.
     """
 
     pipeline: str
     settings: SourceSettings
     parameters: Mapping[str, Any] = field(repr=False)
     connector: Connector
-    writer: EventWriter
+    kafka: Mapping[str, Any] = field(repr=False)
     timeout_s: float
     say: Say
     losing: Losing = lambda: None
@@ -110,7 +110,7 @@ class Channel:
         def settle() -> None:
             for entry in ignoring:
                 event = settled_event((entry.schema_name, entry.table_name), self.settings.database_name, position)
-                self.writer.write(entry.captured.topic(self.settings.topic_prefix), [(None, event)])
+                write_events(self.kafka, entry.captured.topic(self.settings.topic_prefix), [(None, event)])
 
         return settle
 
@@ -148,7 +148,7 @@ class Channel:
             values = {column: as_event(rows[key][column], types[column]) for column in table.key}
             keyed.append((values, delete_event(name, self.settings.database_name, values, position)))
         if keyed:
-            self.writer.write(table.topic(self.settings.topic_prefix), keyed)
+            write_events(self.kafka, table.topic(self.settings.topic_prefix), keyed)
         return gone
 
 

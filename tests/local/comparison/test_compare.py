@@ -15,13 +15,13 @@ from local.comparison import compare as module
 from local.comparison.lake import LakeLook
 from local.comparison.repair import repair_by_key
 from local.comparison.rows import RowFilter
-from local.comparison.source import SourceLook, look
+from local.comparison.source import look
 from local.comparison.suspects import suspects
 from local.look.lake import LakeError
 from local.services.postgres import ConnectionParameters
 from tests import cases
 from tests.conftest import execute
-from tests.local.comparison.sides import column, compare, compared, differences, login
+from tests.local.comparison.sides import before_each_pass, column, compare, compared, differences, login
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
@@ -230,14 +230,8 @@ def test_a_row_that_never_rests_is_equal_once_the_lake_has_what_it_was(
 ) -> None:
     """The source's item 5 changes on each pass, and the lake is one pass behind."""
     looks = iter(range(100))
-    original = SourceLook.__init__
-
-    def change_first(self: SourceLook, *given: Any, **more: Any) -> None:
-        execute(shop, f"UPDATE items SET price = {next(looks)} WHERE id = 5")
-        original(self, *given, **more)
-
+    before_each_pass(monkeypatch, lambda: execute(shop, f"UPDATE items SET price = {next(looks)} WHERE id = 5"))
     states = [items(*range(1, 501), price_5=price) for price in (-1.0, -1.0, -1.0, 2.0, 3.0, 4.0)]
-    monkeypatch.setattr(SourceLook, "__init__", change_first)
     assert compare(shop, compared("items", ITEMS, *states), timeout_s=20).equal
 
 
@@ -245,18 +239,14 @@ def test_what_a_row_was_between_two_passes_counts_too(
     shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = compared("items", ITEMS, items(*range(1, 501), price_5=77.0))
-    begun, original = list[None](), SourceLook.__init__
-
-    def begin(self: SourceLook, *given: Any, **more: Any) -> None:
-        begun.append(None)
-        original(self, *given, **more)
+    begun = list[None]()
 
     def note() -> None:
         """Once a second look begins, one that began after this is complete."""
         before = len(begun)
         wait_until(lambda: len(begun) >= before + 2)
 
-    monkeypatch.setattr(SourceLook, "__init__", begin)
+    before_each_pass(monkeypatch, lambda: begun.append(None))
     # However long a look takes on a busy machine.
     monkeypatch.setattr("local.comparison.suspects.REST", 0)
     with suspects() as found:

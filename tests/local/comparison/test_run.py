@@ -30,7 +30,7 @@ from local.platform.pipeline import QueriedPipeline
 from local.services.postgres import ConnectionParameters
 from tests.conftest import EXTENSIONS_TYPE, execute
 from tests.local.comparison.sides import ArrowLake, compare_entry, entry, login
-from tests.local.query.lakes import Bucket
+from tests.local.sink.fakes import FakeS3
 
 SALT = "s" * 16
 LAKE_TYPES = {
@@ -215,7 +215,7 @@ def test_a_table_that_lost_its_commits_is_not_equal_to_an_empty_one(
     execute(database, "CREATE TABLE t (id int PRIMARY KEY)")
     monkeypatch.setattr(Lake, "exists", lambda _self: False)
     table = entry(Lake(base_uri="s3://lake/shop"), tmp_path, source="public.t")
-    client: Any = Bucket("lake", dict.fromkeys(objects, b""))
+    client: Any = FakeS3("lake", dict.fromkeys(objects, b""))
     [found] = compare_tables(Sides(database, [table], s3=client), timeout_s=0)
     assert str(found.problem).startswith(str(problem))
 
@@ -406,7 +406,7 @@ def test_rows_are_known_by_their_keys() -> None:
         quarantined("not JSON", "2026-11-20T03:00:00Z", "{"),
     ]
     body = "\n".join(map(json.dumps, entries)).encode()
-    client: Any = Bucket("lake", {"_quarantine/shop_t/1.json": body})
+    client: Any = FakeS3("lake", {"_quarantine/shop_t/1.json": body})
     rows: list[dict[str, str | None]] = [
         {"id": "7", "of": "a"},
         {"id": "8", "of": "a"},
