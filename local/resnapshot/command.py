@@ -89,11 +89,12 @@ def _read_again(
     """Have the connector or the job read tables again; `made_again`: a topic was."""
     # A condition, however, is the connector's, and a table without a key can't be read again.
     ways = {one.name: "connector" if wanted.where or one.append_only else one.first_load for one in entries}
+    direct = [table for table in platform.services.tables if ways.get(table.name) == "direct"]
     if others := [entry for entry in entries if ways[entry.name] == "connector"]:
-        channel.read_again(others, wanted.where)
+        channel.read_again(others, wanted.where, alone=not direct)
     if made_again:
         _look_at_all(platform)
-    if direct := [table for table in platform.services.tables if ways.get(table.name) == "direct"]:
+    if direct:
         with _locked(platform):
             request = platform.pipeline.read_directly(direct)
         wait_until_read(platform.pipeline, direct, request, timeout_s=wanted.timeout_s, say=channel.say)
@@ -152,7 +153,8 @@ def _take_back(platform: Platform, entries: Sequence[CapturedTableSettings], cha
     if back:
         say(f"captured and read again: {', '.join(back)}")
     if left := [entry for entry in entries if entry.name not in back]:
-        channel.read_again(left)
+        # The sink's record is skipped, whether or not rows can be read again.
+        channel.read_again(left, alone=False)
 
 
 def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> TableComparison:

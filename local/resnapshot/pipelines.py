@@ -76,11 +76,13 @@ class Channel:
         ):
             yield
 
-    def read_again(self, entries: Sequence[CapturedTableSettings], where: str | None = None) -> None:
+    def read_again(
+        self, entries: Sequence[CapturedTableSettings], where: str | None = None, *, alone: bool = True
+    ) -> None:
         """Have the tables' rows, or those that match `where` in each, read again while changes continue.
 
         Returns when all rows are in their topics. Prints which tables are skipped because no snapshot of them can
-        arrive. Raises PlatformError, also when all are skipped.
+        arrive. Raises PlatformError, also when all are skipped and they are `alone`: nothing else is read.
         """
         passed_over = {entry.name: reason for entry in entries if (reason := _why_not(entry, where))}
         readings = [
@@ -89,11 +91,12 @@ class Channel:
             if entry.name not in passed_over
         ]
         for name, reason in passed_over.items():
-            if not readings:
+            if alone and not readings:
                 raise PlatformError(f"{name} can't be read again: {reason}")
             self.say(f"not read again: {name}, {reason}")
-        with committing(self.parameters) as cursor:
-            read_again(cursor, self.settings, readings, self.connector, timeout_s=self.timeout_s, say=self.say)
+        if readings:
+            with committing(self.parameters) as cursor:
+                read_again(cursor, self.settings, readings, self.connector, timeout_s=self.timeout_s, say=self.say)
 
     def settlement(self, entries: Sequence[CapturedTableSettings], where: str | None) -> Callable[[], None]:
         """Return a function that reports to the job that no rows are left of these tables' earlier TRUNCATEs.

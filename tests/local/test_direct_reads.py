@@ -1,6 +1,7 @@
 """A request that the job reads tables again: it is kept for the job, and waited for."""
 
 from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock, Mock
@@ -16,6 +17,7 @@ from local.platform.services import PLACES
 from local.platform.unfinished import Unfinished
 from local.resnapshot import command
 from local.resnapshot.command import wait_until_read
+from local.resnapshot.pipelines import Channel
 from local.resnapshot.run import Wanted
 from settings.load import load_pipeline
 from spark_jobs.options import keys
@@ -140,6 +142,16 @@ def test_the_job_loads_nothing_before_lost_changes_flow_again(
     names = [call[0].rpartition(".")[2] for call in robbed.mock_calls]
     assert [name for name in names if name in TOLD] == asked.split()
     # What has no key is loaded once, and never read again.
+    assert robbed.pipeline.read_directly.call_args.args == (robbed.services.tables[:1],)
+
+
+@pytest.mark.parametrize("aside", [{}, {"log": "the value isn't JSON"}])
+def test_a_table_of_events_does_not_keep_the_others_from_being_read(robbed: MagicMock, aside: dict[str, str]) -> None:
+    for table in robbed.services.tables:
+        table.is_loaded_first = False
+    robbed.pipeline.configure_mock(**{"tables_aside.return_value": aside, "take_back.return_value": []})
+    robbed.channel.read_again = partial(Channel.read_again, robbed.channel)
+    assert command.resnapshot_tables(robbed, (), Wanted())
     assert robbed.pipeline.read_directly.call_args.args == (robbed.services.tables[:1],)
 
 

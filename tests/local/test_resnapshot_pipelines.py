@@ -84,6 +84,8 @@ def test_what_cant_be_read_again_is_passed_over(
     assert [line.partition(", ")[0] for line in said] == [f"not read again: {name}" for name in passed_over]
     with pytest.raises(PlatformError, match=r"public\.log can't be read again: every event is a row there"):
         asking.read_again([pipeline.table("public.log")], where)
+    asking.read_again([pipeline.table("public.log")], where, alone=False)
+    assert said[-1].startswith("not read again: public.log")
     assert len(asked) == len(names)
 
 
