@@ -24,6 +24,7 @@ import pyarrow
 from local.comparison.lake import WANTED, LakeLook, chunk_sql
 from local.comparison.rows import CHUNK_BITS, ComparedTable, Row, RowFilter, digest
 from local.comparison.source import SourceLook, looks
+from local.errors import PlatformError
 
 MEMORY = "256MB"
 THREADS = 2
@@ -249,6 +250,7 @@ def _states(
 
 @contextlib.contextmanager
 def suspects() -> Iterator[Suspects]:
+    """Open them in a temporary folder. Raises PlatformError when there is no room for them."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": MEMORY,
         "threads": THREADS,
@@ -257,6 +259,11 @@ def suspects() -> Iterator[Suspects]:
     }
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="comparison-")))
-        engine = stack.enter_context(contextlib.closing(duckdb.connect(folder / "suspects.duckdb", config=settings)))
-        engine.execute("SET TimeZone = 'UTC'")
-        yield Suspects(engine)
+        try:
+            database = duckdb.connect(folder / "suspects.duckdb", config=settings)
+            engine = stack.enter_context(contextlib.closing(database))
+            engine.execute("SET TimeZone = 'UTC'")
+            yield Suspects(engine)
+        except duckdb.Error as error:
+            reason = str(error).splitlines()[0]
+            raise PlatformError(f"the rows that differ can't be kept in {folder}: {reason}") from error

@@ -17,6 +17,7 @@ from local.comparison.repair import repair_by_key
 from local.comparison.rows import RowFilter
 from local.comparison.source import look
 from local.comparison.suspects import suspects
+from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.services.postgres import ConnectionParameters
 from tests import cases
@@ -296,6 +297,14 @@ def test_a_disturbed_look_at_the_lake_is_repeated(
     monkeypatch.setattr(type(table.lake), "stream", disturbed)
     assert differences(compare(shop, table)) == {"different": {("5", "price")}}
     assert next(reads) == 5
+
+
+def test_rows_that_differ_and_find_no_room_are_a_line(
+    shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("local.comparison.suspects.MEMORY", "100KB")
+    with pytest.raises(PlatformError, match=r"^the rows that differ can't be kept in /.*: Out of Memory Error: .*$"):
+        compare(shop, compared("items", ITEMS, items(1)))
 
 
 class TakesFromTheSource:
