@@ -28,17 +28,6 @@ def test_the_connectors_own_configuration_is_read(tmp_path: Path) -> None:
     assert settings.dead_letters is None
 
 
-def test_every_configuration_that_can_be_made_is_supported() -> None:
-    variants = [
-        SINK,
-        replace(SINK, flush_bytes=1_000, tasks_max=4),
-        replace(SINK, dead_letter_topic="dead"),
-        replace(SINK, topics=("orders", "customers"), tasks_max=2),
-    ]
-    for variant in variants:
-        assert TaskSettings.of(variant.name, sink_connector(variant)).statements == variant.statements
-
-
 def test_a_dead_letter_topic_is_taken_over() -> None:
     config = sink_connector(replace(SINK, dead_letter_topic="dead"))
     letters = TaskSettings.of("s", config).dead_letters
