@@ -6,7 +6,9 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import duckdb
 import psycopg2
 import pyarrow
 import pytest
@@ -16,7 +18,7 @@ from local.comparison.lake import LakeLook
 from local.comparison.repair import repair_by_key
 from local.comparison.rows import RowFilter
 from local.comparison.source import look
-from local.comparison.suspects import suspects
+from local.comparison.suspects import Suspects, suspects
 from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.services.postgres import ConnectionParameters
@@ -302,8 +304,9 @@ def test_a_disturbed_look_at_the_lake_is_repeated(
 def test_rows_that_differ_and_find_no_room_are_a_line(
     shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("local.comparison.suspects.MEMORY", "100KB")
-    with pytest.raises(PlatformError, match=r"^the rows that differ can't be kept in /.*: Out of Memory Error: .*$"):
+    full = duckdb.IOException("IO Error: No space left on device\nand more")
+    monkeypatch.setattr(Suspects, "_settle", Mock(side_effect=full))
+    with pytest.raises(PlatformError, match=r"^the rows that differ can't be kept in /.*: IO Error: No space left .*$"):
         compare(shop, compared("items", ITEMS, items(1)))
 
 
