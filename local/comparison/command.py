@@ -16,6 +16,7 @@ from rich.progress import Progress as Bars
 
 from local.comparison.compare import Difference, OnProgress, TableComparison
 from local.comparison.run import Repairs, Sides, compare_tables
+from local.console import printable
 from local.files import write_private
 
 IN_THE_LAKE = "in the lake"
@@ -35,7 +36,7 @@ def print_comparison(console: Console, found: TableComparison, *, there: str = I
 def lines(found: TableComparison, *, there: str = IN_THE_LAKE) -> list[str]:
     """Return a table's line, then its differing rows (keys and columns, no values) and what wasn't compared."""
     below = [*map(_difference, found.shown), *found.notes]
-    return [_line(found, there), *(f"  {line}" for line in below)]
+    return [_line(found, there), *(f"  {printable(line)}" for line in below)]
 
 
 def _line(found: TableComparison, there: str) -> str:

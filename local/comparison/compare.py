@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from local.comparison.lake import LakeLook
-from local.comparison.notes import REST, noting
 from local.comparison.rows import CHUNK_BITS, ComparedTable, RowFilter, Sum, differing, join, split
 from local.comparison.source import look
-from local.comparison.suspects import KINDS, LATE, Suspects, suspects
+from local.comparison.suspects import KINDS, LATE, REST, Suspects, suspects
 from local.look.lake import again
 
 WAIT_BETWEEN_LOOKS_S = 0.5
@@ -262,7 +261,7 @@ def _settle(run: _Run, chosen: RowFilter, *, tidied: bool = False) -> Iterator[N
 
 def _rest(run: _Run, deadline: float, *, notes: bool) -> Iterator[None]:
     """Wait until the lake has what is awaited; without that, until the next pass is due."""
-    with noting(run.suspects, run.parameters, run.table) if notes else contextlib.nullcontext():
+    with run.suspects.noting(run.parameters, run.table) if notes else contextlib.nullcontext():
         yield
         while time.monotonic() < min(run.look_at, deadline) and not run.arrived():
             yield
@@ -293,6 +292,7 @@ def _shown(run: _Run) -> Iterator[Difference]:
             yield Difference(key=key, kind=kind, columns=tuple(columns.get(id_, ())))
 
 
+@again
 def _columns_that_differ(run: _Run, keys: Sequence[str]) -> dict[str, list[str]]:
     """Read the rows once more and name the differing columns; none for a key that occurs twice."""
     if not keys:

@@ -213,14 +213,10 @@ def _number(text: str) -> str:
     return str(number) if number else "0"
 
 
-def _whole(value: float) -> str:
-    return str(int(value)) if value == int(value) else str(value)
-
-
 _WHOLE_AS_DOUBLE = Spelling(
     canonical.INTEGER.source,
     "CASE WHEN {c} = trunc({c}) THEN CAST(CAST({c} AS HUGEINT) AS VARCHAR) ELSE CAST({c} AS VARCHAR) END",
-    _whole,
+    lambda value: str(int(value) if value == int(value) else value),
 )
 
 

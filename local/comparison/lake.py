@@ -64,7 +64,12 @@ def _read_by_spark(lake: Lake, columns: list[str]) -> tuple[int, int]:
             s3_endpoint=lake.storage_options.get("aws_endpoint"),
             program=PROGRAM,
         )
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        try:
+            done = subprocess.run(
+                command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise LakeError(f"{lake.base_uri}: Spark hasn't read it within {TIMEOUT_S:.0f} s") from None
         if done.returncode:
             last = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
             raise LakeError(f"{lake.base_uri}: Spark can't read it: {last}")
@@ -154,8 +159,8 @@ class LakeLook:
         # There is no column of special values where no row ever had one.
         kinds = (there.field(name) if name in there.names else pyarrow.field(name, pyarrow.string()) for name in names)
         schema = pyarrow.schema(list(kinds))
-        batches = self._batches([name for name in names if name in there.names], schema, on_rows)
-        reader = pyarrow.RecordBatchReader.from_batches(schema, batches)
+        stream = self.table.lake.stream([name for name in names if name in there.names], BATCH_ROWS)
+        reader = pyarrow.RecordBatchReader.from_batches(schema, self._batches(stream, schema, on_rows))
         # Its own session: while this result is read, another may write the rows.
         with contextlib.closing(self._engine.cursor()) as engine:
             try:
@@ -166,22 +171,18 @@ class LakeLook:
                 raise LakeError(f"{self.table.lake.base_uri}: {reason}") from error
 
     def _batches(
-        self, names: list[str], schema: pyarrow.Schema, on_rows: Callable[[int], None]
+        self, stream: Iterable[pyarrow.RecordBatch], schema: pyarrow.Schema, on_rows: Callable[[int], None]
     ) -> Iterator[pyarrow.RecordBatch]:
-        for batch in self.table.lake.stream(names, BATCH_ROWS):
+        """Yield the batches without rows that aren't inserts, where every event is a row."""
+        for batch in stream:
             on_rows(batch.num_rows)
-            yield self._inserts(fitted(batch, schema))
-
-    def _inserts(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
-        """Drop rows that aren't inserts, where every event is a row."""
-        if self.table.key:
-            return batch
-        operations = batch.column(batch.schema.get_field_index(OPERATION))
-        if operations.null_count == len(operations):
-            return batch
-        kept = batch.filter(pyarrow.compute.is_in(operations, value_set=pyarrow.array(INSERTS)))
-        self.other_events += batch.num_rows - kept.num_rows
-        return kept
+            found = fitted(batch, schema)
+            if not self.table.key:
+                operations = found.column(found.schema.get_field_index(OPERATION))
+                if operations.null_count < len(operations):
+                    found = found.filter(pyarrow.compute.is_in(operations, value_set=pyarrow.array(INSERTS)))
+                    self.other_events += batch.num_rows - found.num_rows
+            yield found
 
 
 def chunk_sql(hash_: str, bits: int) -> str:

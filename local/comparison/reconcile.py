@@ -124,8 +124,12 @@ def reconcile(
         if not outbox.equal:
             console.print(f"the outbox is stale: CALL {SCHEMA}.usp_init_order_events() brings it up to date")
     equal = reconcile_platform(console, platform, tables=tables, repair=repair, timeout_s=timeout_s, before=before)
-    for problem in [] if equal else _reasons(platform):
-        put(console, str(problem), style="red")
+    if not equal:
+        problems = [*Collector(platform).look().problems]
+        if platform.pid("job") is None and "job" not in platform.expected():
+            problems.append(Problem(part="job", what="wasn't started", remedy="`./lake up` starts it"))
+        for problem in problems:
+            put(console, str(problem), style="red")
     return equal and all(outbox.equal for outbox in before)
 
 
@@ -135,14 +139,6 @@ def _refuse_to_wait_in_vain(platform: Platform) -> None:
     comes_back = "job" in platform.expected() and platform.pid(SUPERVISOR) is not None
     if platform.pid("job") is None and not comes_back and not platform.lake.exists():
         raise PlatformError(f"{platform.lake.base_uri} has no commit, and the job doesn't run: `./lake up` starts it")
-
-
-def _reasons(platform: Platform) -> tuple[Problem, ...]:
-    problems = Collector(platform).look().problems
-    if platform.pid("job") is None and "job" not in platform.expected():
-        left_out = Problem(part="job", what="wasn't started", remedy="`./lake up` starts it")
-        return (*problems, left_out)
-    return problems
 
 
 def reconcile_platform(
@@ -182,7 +178,13 @@ def compare_platform(platform: Platform, *, timeout_s: float = 60.0) -> list[Tab
 def _repairs(console: Console, platform: Platform, timeout_s: float) -> Repairs:
     source, say = platform.source, partial(put, console)
     if platform.services.pipeline.is_queried:
-        return lambda _wanted: repair_of_queried(lambda: _read_all(platform), say)
+
+        def read_all() -> None:
+            # Keeps the supervisor from starting the job as well.
+            with platform.lock.held():
+                cast(QueriedPipeline, platform.pipeline).read_again()
+
+        return lambda _wanted: repair_of_queried(read_all, say)
     channel = channel_of(platform, timeout_s=Wanted.timeout_s, say=say)
 
     def resnapshot(where: str) -> None:
@@ -194,9 +196,3 @@ def _repairs(console: Console, platform: Platform, timeout_s: float) -> Repairs:
         return channel.repair(wanted)
 
     return repair
-
-
-def _read_all(platform: Platform) -> None:
-    # Keeps the supervisor from starting the job as well.
-    with platform.lock.held():
-        cast(QueriedPipeline, platform.pipeline).read_again()

@@ -28,7 +28,7 @@ Say = Callable[[str], None]
 def repair_by_key(
     parameters: Mapping[str, Any],
     read_again: Callable[[Sequence[Key]], None],
-    delete: Callable[[Mapping[Key, Mapping[str, Any]]], None],
+    delete: Callable[[Mapping[Key, Mapping[str, Any]]], object],
     say: Say,
 ) -> Repair:
     """Return the repair of a table's suspected keys; a key is its columns' values as PostgreSQL writes them.

@@ -17,8 +17,6 @@ from local.look.lake import Lake
 SEPARATOR = "\x01"
 ESCAPE = "\x02"
 NULL = f"{ESCAPE}0"
-_ESCAPED_SEPARATOR = f"{ESCAPE}1"
-_ESCAPED_ESCAPE = f"{ESCAPE}2"
 # Chunks are numbered by this many leading bits of the SHA-256 of a key's text.
 CHUNK_BITS = 16
 # Sums of hashes are modulo 2^64.
@@ -112,11 +110,13 @@ def lake_row(columns: Sequence[ComparedColumn]) -> str:
 
 
 def join(texts: Sequence[str | None]) -> str:
-    return SEPARATOR.join(NULL if text is None else _escape(text) for text in texts)
+    escaped = (text and text.replace(ESCAPE, f"{ESCAPE}2").replace(SEPARATOR, f"{ESCAPE}1") for text in texts)
+    return SEPARATOR.join(NULL if text is None else text for text in escaped)
 
 
 def split(row: str) -> list[str | None]:
-    return [None if text == NULL else _unescape(text) for text in row.split(SEPARATOR)]
+    texts = (None if text == NULL else text for text in row.split(SEPARATOR))
+    return [text and text.replace(f"{ESCAPE}1", SEPARATOR).replace(f"{ESCAPE}2", ESCAPE) for text in texts]
 
 
 def tidy(row: str, columns: Sequence[ComparedColumn]) -> str:
@@ -148,14 +148,6 @@ def digest(text: str, salt: bytes = b"") -> str:
 def chunk(key: str, bits: int) -> int:
     """Return the chunk number of a key's text, of 2^bits."""
     return int(digest(key)[:4], 16) >> (CHUNK_BITS - bits)
-
-
-def _escape(text: str) -> str:
-    return text.replace(ESCAPE, _ESCAPED_ESCAPE).replace(SEPARATOR, _ESCAPED_SEPARATOR)
-
-
-def _unescape(text: str) -> str:
-    return text.replace(_ESCAPED_SEPARATOR, SEPARATOR).replace(_ESCAPED_ESCAPE, ESCAPE)
 
 
 @dataclass(frozen=True, kw_only=True)

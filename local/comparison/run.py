@@ -7,14 +7,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import psycopg2
 from botocore.exceptions import BotoCoreError, ClientError
 
 from capture.objects import query_table
+from contract.errors import UserError
 from contract.events import NOT_NUMBERS
-from db.connecting import LoadError, connect, explain
+from db.connecting import connect, explain
 from db.source.catalogue import Database
 from db.source.inspection import inspect
 from local.comparison.compare import (
@@ -128,10 +130,9 @@ def _in_one_line(wanted: Compared, comparison: Comparing) -> Comparing:
     started = time.monotonic()
     try:
         found = yield from comparison
-    except (PlatformError, LakeError, LoadError) as error:
-        found = TableComparison(table=wanted.entry.name, problem=str(error))
-    except psycopg2.Error as error:
-        found = TableComparison(table=wanted.entry.name, problem=explain(error))
+    except (UserError, psycopg2.Error) as error:
+        problem = explain(error) if isinstance(error, psycopg2.Error) else str(error)
+        found = TableComparison(table=wanted.entry.name, problem=problem)
     return replace(found, seconds=time.monotonic() - started)
 
 
@@ -180,38 +181,32 @@ def _comparing(
             f"{', '.join(wanted.entry.hash)} can't be compared without the salt of the pipeline's hashes"
         )
 
-    def of(table: ComparedTable) -> Comparing:
-        repair = repairs(wanted) if repairs and table.key else None
-        return comparing(
-            sides.parameters,
-            table,
-            timeout_s=timeout_s,
-            on_progress=on_progress,
-            repair=repair,
-            arrivals=wanted.arrivals,
-        )
-
     table = describe(wanted, database, salt=sides.salt)
-    found = yield from of(table)
+    compared = partial(
+        comparing,
+        sides.parameters,
+        timeout_s=timeout_s,
+        on_progress=on_progress,
+        repair=repairs(wanted) if repairs and table.key else None,
+        arrivals=wanted.arrivals,
+    )
+    found = yield from compared(table)
     if found.absent or found.unlike:
         # Late or repaired rows may have brought columns and types to the lake.
         now = describe(wanted, database, salt=sides.salt)
         if _not_compared(now) != _not_compared(table):
-            before, found = found, (yield from of(now))
+            before, found = found, (yield from compared(now))
             found = replace(found, repaired=before.repaired + found.repaired, looks=before.looks + found.looks)
     if found.equal and wanted.entry.table_type == "MERGE_ON_READ":
-        found = _by_spark(found, wanted.lake, asked=sides.by_spark)
+        # Spark must read the same rows: its rules for log blocks differ.
+        if sides.by_spark:
+            found = replace(found, problem=differs_in_spark(wanted.lake))
+        else:
+            found = replace(found, notes=(*found.notes, "Spark wasn't asked whether it reads the same rows"))
     found = with_reasons(sides.s3, wanted.lake, found)
     if repairs and not table.key and not found.equal:
         return replace(found, notes=(*found.notes, NO_KEY))
     return found
-
-
-def _by_spark(found: TableComparison, lake: Lake, *, asked: bool) -> TableComparison:
-    """Have Spark read an equal merge-on-read table, too: its rules for log blocks differ."""
-    if asked:
-        return replace(found, problem=differs_in_spark(lake))
-    return replace(found, notes=(*found.notes, "Spark wasn't asked whether it reads the same rows"))
 
 
 def _not_compared(table: ComparedTable) -> set[str]:

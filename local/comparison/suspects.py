@@ -10,7 +10,11 @@ read.
 
 import contextlib
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +22,16 @@ import duckdb
 import pyarrow
 
 from local.comparison.lake import WANTED, LakeLook, chunk_sql
-from local.comparison.rows import CHUNK_BITS, Row, RowFilter, digest
-from local.comparison.source import SourceLook
+from local.comparison.rows import CHUNK_BITS, ComparedTable, Row, RowFilter, digest
+from local.comparison.source import SourceLook, looks
+from local.errors import PlatformError
 
 MEMORY = "256MB"
 THREADS = 2
+# Up to this many keys are noted between two passes, at most this often, and at most a fiftieth of the time.
+NOTED_KEYS = 100
+NOTE_S = 0.05
+REST = 50
 ABSENT = "0"
 # Proven differences, by kind; unproven ones are late.
 MISSING = f"(proven AND lake = '{ABSENT}')"
@@ -75,7 +84,26 @@ class Suspects:
             self._prove(passed)
         return self.count()
 
-    def remember(self, states: Collection[tuple[str, tuple[str, ...]]]) -> None:
+    @contextlib.contextmanager
+    def noting(self, parameters: Mapping[str, Any], table: ComparedTable) -> Iterator[None]:
+        """Note the suspected rows' states at the source until the context ends; too many keys aren't noted.
+
+        The lake shows rows that always change later. Raises psycopg2.Error.
+        """
+        chosen = self.chosen(NOTED_KEYS)
+        if chosen.keys is None:
+            yield
+            return
+        over = threading.Event()
+        with ThreadPoolExecutor(1) as thread:
+            noted = thread.submit(_states, parameters, table, chosen, over)
+            try:
+                yield
+            finally:
+                over.set()
+            self._remember(noted.result())
+
+    def _remember(self, states: Collection[tuple[str, tuple[str, ...]]]) -> None:
         """Remember states that the source had since the last pass, in Python's spelling: a row's id and hashes."""
         occurrences = [(number, id_, hash_) for number, (id_, hashes) in enumerate(states) for hash_ in hashes]
         if occurrences:
@@ -203,8 +231,26 @@ class Suspects:
         )
 
 
+def _states(
+    parameters: Mapping[str, Any], table: ComparedTable, chosen: RowFilter, over: threading.Event
+) -> Collection[tuple[str, tuple[str, ...]]]:
+    """Return the states that were seen: a row's id, and the hashes of its occurrences."""
+    seen: set[tuple[str, tuple[str, ...]]] = set()
+    with contextlib.closing(looks(parameters, table)) as states:
+        while not over.is_set():
+            began = time.monotonic()
+            hashes = defaultdict(list)
+            for batch in next(states).tidied(chosen):
+                for row in batch:
+                    hashes[row.id].append(digest(row.value))
+            seen |= {(id_, tuple(sorted(some))) for id_, some in hashes.items()}
+            over.wait(max(NOTE_S, REST * (time.monotonic() - began)))
+    return seen
+
+
 @contextlib.contextmanager
 def suspects() -> Iterator[Suspects]:
+    """Open them in a temporary folder. Raises PlatformError when there is no room for them."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": MEMORY,
         "threads": THREADS,
@@ -213,6 +259,11 @@ def suspects() -> Iterator[Suspects]:
     }
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="comparison-")))
-        engine = stack.enter_context(contextlib.closing(duckdb.connect(folder / "suspects.duckdb", config=settings)))
-        engine.execute("SET TimeZone = 'UTC'")
-        yield Suspects(engine)
+        try:
+            database = duckdb.connect(folder / "suspects.duckdb", config=settings)
+            engine = stack.enter_context(contextlib.closing(database))
+            engine.execute("SET TimeZone = 'UTC'")
+            yield Suspects(engine)
+        except duckdb.Error as error:
+            reason = str(error).splitlines()[0]
+            raise PlatformError(f"the rows that differ can't be kept in {folder}: {reason}") from error

@@ -68,6 +68,7 @@ class LocalPipeline:
                 topic=table.topic,
                 planned=self.connectors.topics,
                 sink=self.connectors.sink.name,
+                folder=self._services.folder / "sink",
                 way_out=self._published.way_out,
             )
             for table in self.tables

@@ -6,6 +6,7 @@ The engine can't write files: it holds the rows, and they are written here.
 import io
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pyarrow
@@ -28,7 +29,7 @@ from local.platform.services import GLUE_DATABASE, LocalTable
 from local.query import formats
 from local.query.engine import QueryError, engine
 from local.query.query import LakeTable, Loading, Period, QueriedLake, ask, described
-from local.query.silver import FOLDER, Silver, append, check_free, check_partitioned_by, glue_types, write
+from local.query.silver import FOLDER, Silver, append, check_free, glue_types, write
 from local.state.services import require_answers
 from settings.pipeline import Pipeline
 
@@ -44,21 +45,14 @@ def create(lake: QueriedLake, created: CreatedTable, period: Period, out: Path |
     folder = _folder(lake, created, out)
     with engine(lake.database) as here:
         Loading(lake, here, period).load(created.rows)
-        kept = here.keep(created.rows.sql, lambda columns: check_columns(created, columns))
+        columns = here.keep(created.rows.sql, partial(check_columns, created))
         # Their names as the statement selects them: partitioned_by may have another case.
-        keys = kept.columns[len(kept.columns) - len(created.partitioned_by) :]
-        partitions = kept.distinct(keys) if keys else 1
+        keys = columns[len(columns) - len(created.partitioned_by) :]
+        partitions = here.kept_values(keys) if keys else 0
         check_partitions(created, partitions)
-        rows = kept.batches(BATCH_ROWS)
-        check_partitioned_by(rows.schema, keys)
-        write(rows, folder, partitioned_by=keys, compression=created.compression)
-        written = {
-            "table": created.name.table,
-            "rows": kept.rows(),
-            "partitions": partitions if keys else 0,
-            "folder": str(folder),
-        }
-    return pyarrow.Table.from_pylist([written])
+        write(here.kept_batches(BATCH_ROWS), folder, partitioned_by=keys, compression=created.compression)
+        written = {"table": created.name.table, "rows": here.kept_rows(), "partitions": partitions}
+    return pyarrow.Table.from_pylist([{**written, "folder": str(folder)}])
 
 
 def insert(lake: QueriedLake, inserted: InsertedRows, period: Period) -> pyarrow.Table:
@@ -74,10 +68,10 @@ def insert(lake: QueriedLake, inserted: InsertedRows, period: Period) -> pyarrow
     folder = lake.silver.folder.resolve() / table.name
     with engine(lake.database) as here:
         Loading(lake, here, period).load(inserted.rows)
-        kept = here.keep(inserted.rows.sql, lambda _: None)
-        check_types(table, glue_types(kept.batches(BATCH_ROWS).schema))
-        if count := kept.rows():
-            append(kept.batches(BATCH_ROWS), folder, table)
+        here.keep(inserted.rows.sql)
+        check_types(table, glue_types(here.kept_batches(BATCH_ROWS).schema))
+        if count := here.kept_rows():
+            append(here.kept_batches(BATCH_ROWS), folder, table)
     return pyarrow.Table.from_pylist([{"table": table.name, "rows": count, "folder": str(folder)}])
 
 
@@ -112,26 +106,21 @@ def run(
     if form == "parquet" and out is None and sys.stdout.isatty():
         raise PlatformError("Parquet can't be printed: give --out file.parquet")
     lake = _lake(platform, tables)
-    written = _written(lake, sql, period, out)
-    result = written if written is not None else ask(lake, sql, period) if sql.strip() else described(lake)
-    if out is None or written is not None:
+    if created := created_table(sql):
+        result, out = create(lake, created, period, out), None
+    elif inserted := inserted_rows(sql):
+        if out is not None:
+            raise PlatformError("INSERT INTO adds to a table, which has its place: leave --out out")
+        result = insert(lake, inserted, period)
+    else:
+        result = ask(lake, sql, period) if sql.strip() else described(lake)
+    if out is None:
         formats.write(result, form, sys.stdout.buffer)
         sys.stdout.flush()
         return
     made = io.BytesIO()
     formats.write(result, form, made)
     out.write_bytes(made.getvalue())
-
-
-def _written(lake: QueriedLake, text: str, period: Period, out: Path | None) -> pyarrow.Table | None:
-    """Return the result of a statement that creates or fills a table; None for one that only reads."""
-    if created := created_table(text):
-        return create(lake, created, period, out)
-    if inserted := inserted_rows(text):
-        if out is not None:
-            raise PlatformError("INSERT INTO adds to a table, which has its place: leave --out out")
-        return insert(lake, inserted, period)
-    return None
 
 
 def period_of(as_of: str | None, since: str | None) -> Period:
@@ -145,12 +134,10 @@ def period_of(as_of: str | None, since: str | None) -> Period:
 def _lake(platform: Platform, names: Sequence[str]) -> QueriedLake:
     require_answers(platform, "s3")
     services = platform.services
-    tables = [
-        LakeTable(lake=found.lake, queried=_queried(services.pipeline, found)) for found in services.chosen(names)
-    ]
-    if not names:
-        derived = ((one.lake, Queried(table=one.lake_name, outbox=False)) for one in services.derived)
-        tables += [LakeTable(lake=lake, queried=queried) for lake, queried in derived]
+    chosen = services.chosen(names)
+    tables = [LakeTable(lake=table.lake, queried=_queried(services.pipeline, table)) for table in chosen]
+    derived = () if names else services.derived
+    tables += [LakeTable(lake=one.lake, queried=Queried(table=one.lake_name, outbox=False)) for one in derived]
     return QueriedLake(
         database=GLUE_DATABASE,
         tables=tables,

@@ -77,19 +77,34 @@ class Engine:
         with _one_line():
             return _plain(self._confined(sql).to_arrow_table())
 
-    def keep(self, sql: str, check: Callable[[list[str]], None]) -> "Kept":
-        """Run a user's statement and keep its rows in the engine's file. From now on, external access is locked.
+    def keep(self, sql: str, check: Callable[[list[str]], None] = lambda _columns: None) -> list[str]:
+        """Run a user's statement and keep its rows in the engine's file; return its columns' names.
 
-        `check` sees the columns before anything is read, and its errors pass through. Raises QueryError for what the
-        engine refuses or can't do.
+        From now on, external access is locked. `check` sees the columns before anything is read, and its errors pass
+        through. Raises QueryError for what the engine refuses or can't do.
         """
         with _one_line():
             found = self._confined(sql)
-        columns = list(found.columns)
-        check(columns)
+        check(columns := list(found.columns))
         with _one_line():
             found.create(_KEPT)
-        return Kept(self._connection, columns)
+        return columns
+
+    def kept_rows(self) -> int:
+        return self._count(f"FROM {_KEPT} SELECT count(*)")
+
+    def kept_values(self, columns: list[str]) -> int:
+        """Count how many different values these columns of the kept rows have together, null being one."""
+        return self._count(f"FROM (FROM {_KEPT} SELECT DISTINCT {', '.join(map(quoted, columns))}) SELECT count(*)")
+
+    def kept_batches(self, rows: int) -> pyarrow.RecordBatchReader:
+        """Return the kept rows in their order, in batches of about `rows`."""
+        return self._connection.sql(f"FROM {_KEPT}").to_arrow_reader(rows)
+
+    def _count(self, sql: str) -> int:
+        with _one_line():
+            [(count,)] = self._connection.execute(sql).fetchall()
+        return int(count)
 
     def _confined(self, sql: str) -> duckdb.DuckDBPyRelation:
         for statement in (
@@ -113,30 +128,6 @@ class Engine:
 
     def _name(self, table: str) -> str:
         return f"{quoted(self._database)}.{quoted(table)}"
-
-
-class Kept:
-    """The rows of a statement, kept as long as the engine; `columns` as the statement names them."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection, columns: list[str]) -> None:
-        self._connection = connection
-        self.columns = columns
-
-    def rows(self) -> int:
-        return self._count(f"FROM {_KEPT} SELECT count(*)")
-
-    def distinct(self, columns: list[str]) -> int:
-        """Count how many different values these columns have together, null being one."""
-        return self._count(f"FROM (FROM {_KEPT} SELECT DISTINCT {', '.join(map(quoted, columns))}) SELECT count(*)")
-
-    def batches(self, rows: int) -> pyarrow.RecordBatchReader:
-        """Return the rows in their order, in batches of about `rows`."""
-        return self._connection.sql(f"FROM {_KEPT}").to_arrow_reader(rows)
-
-    def _count(self, sql: str) -> int:
-        with _one_line():
-            [(count,)] = self._connection.execute(sql).fetchall()
-        return int(count)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import pyarrow
 import pyarrow.compute as pc
 from pyarrow import csv, parquet, types
 
+from local.console import cut, printable
 from local.query.engine import QueryError
 
 Format = Literal["table", "csv", "json", "parquet"]
@@ -105,11 +106,7 @@ def _table(result: pyarrow.Table) -> Iterator[str]:
 
 
 def _cell(text: str | None) -> str:
-    """Escape terminal control characters."""
-    if text is None:
-        return "NULL"
-    shown = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
-    return shown if len(shown) <= WIDEST else f"{shown[: WIDEST - 1]}…"
+    return "NULL" if text is None else cut(printable(text), WIDEST)
 
 
 def _width(text: str) -> int:

@@ -31,26 +31,6 @@ Batches = Iterator[pyarrow.RecordBatch]
 ReadBatches = Callable[[Sequence[str]], Batches]
 
 
-def compare(engine: Engine, database: str, table: str, *, now: str, before: str) -> None:
-    """Make `table` of the rows that differ between two loaded tables, with `_change` before their columns.
-
-    insert: the key is new; update: another commit has written the row since, shown as it is now; delete: the key is
-    gone, the row shown as it was before.
-    """
-    here = quoted(database)
-    new, old, both = (f"{here}.{quoted(name)}" for name in (now, before, table))
-    engine.run(
-        f"CREATE TABLE {both} AS"
-        f" SELECT CASE WHEN o.{KEY} IS NULL THEN 'insert' ELSE 'update' END AS {CHANGE}, n.*"
-        f" FROM {new} AS n LEFT JOIN {old} AS o ON n.{KEY} = o.{KEY}"
-        f" WHERE o.{KEY} IS NULL OR n.{COMMIT} IS DISTINCT FROM o.{COMMIT}"
-        f" UNION ALL BY NAME SELECT 'delete' AS {CHANGE}, o.*"
-        f" FROM {old} AS o ANTI JOIN {new} AS n ON n.{KEY} = o.{KEY}"
-    )
-    engine.run(f"DROP TABLE {new}")
-    engine.run(f"DROP TABLE {old}")
-
-
 @dataclass(frozen=True, kw_only=True)
 class LakeTable:
     """A captured table: its definition for the named queries, and its place in the lake."""
@@ -225,10 +205,27 @@ class Loading:
         if self._period.since is None:
             self._read(table, table.name, schema, self._period.as_of)
             return
-        now, before = f"{table.name} now", f"{table.name} before"
-        self._read(table, now, schema, self._period.as_of)
-        self._read(table, before, schema, self._period.since)
-        compare(self._here, self._lake.database, table.name, now=now, before=before)
+        states = {f"{table.name} now": self._period.as_of, f"{table.name} before": self._period.since}
+        for name, instant in states.items():
+            self._read(table, name, schema, instant)
+        self._compare(table.name, *states)
+
+    def _compare(self, table: str, *states: str) -> None:
+        """Make `table` of the rows that differ between now and before, with `_change` before their columns.
+
+        insert: the key is new; update: another commit has written the row since, shown as it is now; delete: the key is
+        gone, the row shown as it was before.
+        """
+        both, new, old = (f"{quoted(self._lake.database)}.{quoted(name)}" for name in (table, *states))
+        self._here.run(
+            f"CREATE TABLE {both} AS"
+            f" SELECT CASE WHEN o.{KEY} IS NULL THEN 'insert' ELSE 'update' END AS {CHANGE}, n.*"
+            f" FROM {new} AS n LEFT JOIN {old} AS o ON n.{KEY} = o.{KEY}"
+            f" WHERE o.{KEY} IS NULL OR n.{COMMIT} IS DISTINCT FROM o.{COMMIT}"
+            f" UNION ALL BY NAME SELECT 'delete' AS {CHANGE}, o.*"
+            f" FROM {old} AS o ANTI JOIN {new} AS n ON n.{KEY} = o.{KEY};"
+            f" DROP TABLE {new}; DROP TABLE {old}"
+        )
 
     def _read(self, table: LakeTable, name: str, schema: pyarrow.Schema, as_of: str | None) -> None:
         if as_of is not None:

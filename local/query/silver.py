@@ -83,21 +83,16 @@ def append(rows: pyarrow.RecordBatchReader, folder: Path, table: DeclaredTable) 
             added.rename(folder / added.name)
 
 
-def check_partitioned_by(schema: pyarrow.Schema, keys: Sequence[str]) -> None:
-    """Refuse partitions by values that a folder's name doesn't preserve. Raises QueryError."""
-    for key in keys:
-        kind = schema.field(key).type
-        if not any(is_one(kind) for is_one in _IN_A_NAME):
-            raise QueryError(
-                f"partitioned_by has {key}, which is {kind}: texts, integers, dates and booleans can be it"
-            )
-
-
 def write(rows: pyarrow.RecordBatchReader, folder: Path, *, partitioned_by: Sequence[str], compression: str) -> None:
     """Write rows as a table into a missing or empty folder; all of it or nothing.
 
-    Raises QueryError when the folder isn't empty, or can't be written.
+    Raises QueryError for partitions by values that a folder's name doesn't preserve, and when the folder isn't empty or
+    can't be written.
     """
+    for key in map(rows.schema.field, partitioned_by):
+        if not any(is_one(key.type) for is_one in _IN_A_NAME):
+            reason = f"partitioned_by has {key.name}, which is {key.type}"
+            raise QueryError(f"{reason}: texts, integers, dates and booleans can be it")
     schema = rows.schema.with_metadata({_PARTITIONS: json.dumps(list(partitioned_by))})
     with _one_line(folder, "written"):
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ from psycopg2.extensions import cursor as Cursor  # noqa: N812 - a class with a 
 from db.source.signals import Reading, check_readable
 from local.errors import PlatformError
 from local.files import write_private
-from local.look.topic import RawEvent, Topic
+from local.look.topic import Topic
 from local.resnapshot.log_tables import committing, position_of, read_again, signal_table
 from local.services.connect_api import ConnectApi
 from plugins.connector_settings import SourceSettings
@@ -43,7 +43,13 @@ class LocalConnector:
     configuration: Mapping[str, str]
 
     def newest_position(self) -> int:
-        return max((position_of(event.value) for topic in self.topics for event in _tail(topic)), default=0)
+        newest = 0
+        for topic in self.topics:
+            with contextlib.suppress(KafkaException, TimeoutError):
+                first, end = topic.bounds()
+                events = topic.raw_events(max(first, end - TAIL_EVENTS))
+                newest = max([newest, *(position_of(event.value) for event in events)])
+        return newest
 
     def failure(self) -> str | None:
         return self.api.failure(self.name)
@@ -78,13 +84,6 @@ class LocalConnector:
 
     def offsets(self) -> list[dict[str, Any]]:
         return self.api.stored_offsets(self.name)
-
-
-def _tail(topic: Topic) -> list[RawEvent]:
-    with contextlib.suppress(KafkaException, TimeoutError):
-        first, end = topic.bounds()
-        return topic.raw_events(max(first, end - TAIL_EVENTS))
-    return []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +141,7 @@ class ChangedTables:
             self._wait(lambda: self._session(cursor) is not None, failing_after_s=RESTART_S)
         if readable:
             readings = [Reading(table=(table.schema, table.table), pattern=table.pattern) for table in readable]
-            read_again(cursor, self.settings, readings, self.connector, timeout_s=TIMEOUT_S, say=lambda _line: None)
+            read_again(cursor, self.settings, readings, self.connector, timeout_s=TIMEOUT_S)
         self.to_read.unlink(missing_ok=True)
 
     def _note(self, added: Sequence[CapturedTable], removed: Sequence[str]) -> str:

@@ -1,4 +1,7 @@
-"""Makes the lake match the source again: `./lake resnapshot`."""
+"""Makes the lake match the source again: `./lake resnapshot`.
+
+A table that the job loads is read again by the job (docs/decisions/0024), others by the connector.
+"""
 
 import contextlib
 import time
@@ -10,14 +13,20 @@ from local.comparison.compare import TableComparison
 from local.comparison.platform_sides import platform_sides
 from local.console import console, say
 from local.errors import LockedError, PlatformError
+from local.look.lake import LakeError
+from local.platform.arriving import PATIENCE_S
+from local.platform.job import loading
+from local.platform.pipeline import LocalPipeline
 from local.platform.platform import Platform
+from local.platform.services import LocalTable
 from local.platform.startup import GRACE_S, SUPERVISOR
-from local.resnapshot.direct import wait_until_read
-from local.resnapshot.log_tables import EventWriter, Say
+from local.problem import failing
+from local.resnapshot.log_tables import Say
 from local.resnapshot.pipelines import Channel
 from local.resnapshot.run import Wanted, check_unnamed, check_whole, resnapshot
 from local.services.kafka_rights import SOURCE
 from settings.pipeline import CapturedTableSettings
+from spark_jobs.options.keys import IGNORED
 
 LOCK_S = 120
 LOOK_S = 0.5
@@ -80,14 +89,48 @@ def _read_again(
     """Have the connector or the job read tables again; `made_again`: a topic was."""
     # A condition, however, is the connector's, and a table without a key can't be read again.
     ways = {one.name: "connector" if wanted.where or one.append_only else one.first_load for one in entries}
+    direct = [table for table in platform.services.tables if ways.get(table.name) == "direct"]
     if others := [entry for entry in entries if ways[entry.name] == "connector"]:
-        channel.read_again(others, wanted.where)
+        channel.read_again(others, wanted.where, alone=not direct)
     if made_again:
         _look_at_all(platform)
-    if direct := [table for table in platform.services.tables if ways.get(table.name) == "direct"]:
+    if direct:
         with _locked(platform):
             request = platform.pipeline.read_directly(direct)
         wait_until_read(platform.pipeline, direct, request, timeout_s=wanted.timeout_s, say=channel.say)
+
+
+def wait_until_read(
+    pipeline: LocalPipeline, tables: Sequence[LocalTable], request: str, *, timeout_s: float, say: Say
+) -> None:
+    """Wait until the lake's tables have met a request; `timeout_s`: how long nothing may move.
+
+    Raises PlatformError with the reason when the job fails at one, and when nothing moves.
+    """
+    left, progress, failing_since = list(tables), list[str](), None
+    moved = time.monotonic()
+    while left := [table for table in left if not _has_met(table, request)]:
+        states, now = pipeline.table_states(), time.monotonic()
+        found = [(table.name, states.get(table.job_name)) for table in left]
+        if (lines := loading(found)) != progress:
+            for line in lines:
+                if line not in progress:
+                    say(line)
+            progress, moved = lines, now
+        fails = [str(failing(name, state.detail or "")) for name, state in found if state and state.fails]
+        failing_since = (failing_since or now) if fails else None
+        if failing_since is not None and now - failing_since > PATIENCE_S:
+            raise PlatformError(fails[0])
+        if now - moved > timeout_s:
+            names = ", ".join(table.name for table in left)
+            raise PlatformError(f"{names}: the job's reading doesn't move for {timeout_s:.0f} s: `./lake status`")
+        time.sleep(LOOK_S)
+
+
+def _has_met(table: LocalTable, request: str) -> bool:
+    with contextlib.suppress(LakeError):
+        return table.lake.newest_of_job()[1].get(IGNORED) == request
+    return False
 
 
 def channel_of(platform: Platform, *, timeout_s: float, say: Say) -> Channel:
@@ -97,7 +140,7 @@ def channel_of(platform: Platform, *, timeout_s: float, say: Say) -> Channel:
         settings=connectors.source,
         parameters=platform.source,
         connector=connectors.source_connector(),
-        writer=EventWriter(services.kafka.client(SOURCE)),
+        kafka=services.kafka.client(SOURCE),
         timeout_s=timeout_s,
         say=say,
     )
@@ -110,7 +153,8 @@ def _take_back(platform: Platform, entries: Sequence[CapturedTableSettings], cha
     if back:
         say(f"captured and read again: {', '.join(back)}")
     if left := [entry for entry in entries if entry.name not in back]:
-        channel.read_again(left)
+        # The sink's record is skipped, whether or not rows can be read again.
+        channel.read_again(left, alone=False)
 
 
 def resnapshot_platform(platform: Platform, wanted: Wanted, say: Say) -> TableComparison:

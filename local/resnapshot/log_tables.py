@@ -22,24 +22,21 @@ from contract.column_types.canonical import EPOCH
 from contract.events import LSN
 from db.connecting import LoadError, connect, explain
 from db.rewriting import wal_position
-from db.source import deletes, signals
+from db.source import signals
 from db.source.signals import Name, Reading
 from local.errors import PlatformError
 from plugins.connector_settings import SourceSettings
-from plugins.source.captured import CapturedTable
 
 SEND_TIMEOUT_S = 60
 _CYCLE_MICROS = 146_097 * 86_400 * 1_000_000
 _STRUCTURE = (bytes, bytearray, list, tuple, dict)
 LOOK_S = 0.5
 ASK_S = 5
-SETTLE_S = 60
 # A connector asked for a blocking snapshot keeps streaming for a moment.
 BEGIN_S = 2.0
 # Offsets have these while a snapshot runs (AbstractIncrementalSnapshotContext of Debezium 3.7).
 _RUNNING = "incremental_snapshot_collections"
 Say = Callable[[str], None]
-Key = tuple[str, ...]
 
 
 def delete_event(table: tuple[str, str], database: str, key: Mapping[str, Any], position: int) -> dict[str, Any]:
@@ -102,31 +99,30 @@ def _iso(micros: int) -> str:
     return f"{sign}{abs(year):04d}{moment.isoformat()[4:-6]}Z"
 
 
-class EventWriter:
-    """Writes events to topics and waits until the broker has them; `client`: login of a role that may write."""
+def write_events(
+    client: Mapping[str, Any], topic: str, keyed: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any]]]
+) -> None:
+    """Write (key, event) pairs to a topic and wait until the broker has them; a whole table's event has no key.
 
-    def __init__(self, client: Mapping[str, Any]) -> None:
-        self._producer = Producer({**client, "enable.idempotence": True, "log_level": 0})
-        self._problems: list[str] = []
+    `client`: login of a role that may write. Raises PlatformError unless all are taken.
+    """
+    problems: list[str] = []
 
-    def write(self, topic: str, keyed: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any]]]) -> None:
-        """Write (key, event) pairs; a whole table's event has no key. Raises PlatformError unless all are taken."""
-        try:
-            for key, value in keyed:
-                self._producer.produce(
-                    topic, key=None if key is None else _json(key), value=_json(value), on_delivery=self._delivered
-                )
-                self._producer.poll(0)
-            left = self._producer.flush(SEND_TIMEOUT_S)
-        except (KafkaException, BufferError) as error:
-            raise PlatformError(f"{topic} can't be written to: {error}") from error
-        if left or self._problems:
-            reason = self._problems[0] if self._problems else f"no answer within {SEND_TIMEOUT_S} s"
-            raise PlatformError(f"{topic} can't be written to: {reason}; run this again")
-
-    def _delivered(self, problem: Any, _message: Message) -> None:
+    def delivered(problem: Any, _message: Message) -> None:
         if problem is not None:
-            self._problems.append(str(problem))
+            problems.append(str(problem))
+
+    try:
+        producer = Producer({**client, "enable.idempotence": True, "log_level": 0})
+        for key, value in keyed:
+            producer.produce(topic, key=None if key is None else _json(key), value=_json(value), on_delivery=delivered)
+            producer.poll(0)
+        left = producer.flush(SEND_TIMEOUT_S)
+    except (KafkaException, BufferError) as error:
+        raise PlatformError(f"{topic} can't be written to: {error}") from error
+    if left or problems:
+        reason = problems[0] if problems else f"no answer within {SEND_TIMEOUT_S} s"
+        raise PlatformError(f"{topic} can't be written to: {reason}; run this again")
 
 
 def _json(value: Mapping[str, Any]) -> bytes:
@@ -200,7 +196,7 @@ def read_again(
     connector: Connector,
     *,
     timeout_s: float,
-    say: Say,
+    say: Say = lambda _line: None,
 ) -> None:
     """Have rows of a connector's tables read again, and wait until all are in their topics.
 
@@ -222,51 +218,6 @@ def read_again(
             # Its rows' offsets carry the position of the snapshot's beginning; later changes come after them.
             time.sleep(BEGIN_S)
             _await_read(connector, wal_position(cursor), timeout_s)
-
-
-def read_keys_again(
-    cursor: Cursor,
-    settings: SourceSettings,
-    table: CapturedTable,
-    keys: Sequence[Key],
-    connector: Connector,
-    *,
-    timeout_s: float,
-) -> None:
-    """Have the rows of exactly these keys read again, a key being its columns' values as text. Raises as `read_again`.
-
-    For a table whose name no signal can spell, all rows are read.
-    """
-    name = (table.schema, table.table)
-    whole = Reading(table=name, pattern=table.pattern)
-    for reading in [whole] if whole.blocks else signals.of_keys(cursor, name, table.key, keys):
-        read_again(cursor, settings, [reading], connector, timeout_s=timeout_s, say=lambda _line: None)
-
-
-def delete_keys(
-    cursor: Cursor,
-    settings: SourceSettings,
-    table: CapturedTable,
-    key_types: Mapping[str, Any],
-    rows: Mapping[Key, Mapping[str, Any]],
-    writer: EventWriter,
-) -> list[Key]:
-    """Delete from the lake those of `rows` that the source doesn't have; return their keys.
-
-    `rows` has the lake's values of the key's columns, by these values as text; `key_types` their Avro types. A key
-    inserted meanwhile is newer than the delete, and a row changed since `rows` was read is left alone.
-    Raises LoadError, PlatformError.
-    """
-    name = (table.schema, table.table)
-    position = deletes.horizon_lsn(cursor, timeout_s=SETTLE_S)
-    gone = deletes.deleted_keys(cursor, name, table.key, rows)
-    keyed = []
-    for key in gone:
-        values = {column: as_event(rows[key][column], key_types[column]) for column in table.key}
-        keyed.append((values, delete_event(name, settings.database_name, values, position)))
-    if keyed:
-        writer.write(table.topic(settings.topic_prefix), keyed)
-    return gone
 
 
 def is_read(offsets: Sequence[Mapping[str, Any]], position: int) -> bool:

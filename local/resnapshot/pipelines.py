@@ -3,10 +3,11 @@
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from db.source import deletes
+from db.source import deletes, signals
 from db.source.replication import Expected
 from db.source.signals import ODD_NAME, Reading, can_name
 from local.comparison.compare import Repair
@@ -17,34 +18,36 @@ from local.errors import PlatformError
 from local.look.lake import Lake
 from local.resnapshot import run
 from local.resnapshot.log_tables import (
-    SETTLE_S,
     Connector,
-    EventWriter,
     Say,
+    as_event,
     committing,
-    delete_keys,
+    delete_event,
     read_again,
-    read_keys_again,
     settled_event,
+    write_events,
 )
 from local.resnapshot.run import Losing, Wanted
 from plugins.connector_settings import SourceSettings
+from plugins.source.captured import CapturedTable
 from settings.pipeline import CapturedTableSettings
+
+SETTLE_S = 60
 
 
 @dataclass(frozen=True, kw_only=True)
 class Channel:
     """How to ask a pipeline's connector for rows, and how to write events alongside its own.
 
-    `parameters` log in as a role that may insert into the signal table. `timeout_s`: how long nothing may move.
-    `losing` is called before what tells of lost changes is repaired.
+    `parameters` log in as a role that may insert into the signal table, `kafka` as one that may write to the topics.
+    `timeout_s`: how long nothing may move. `losing` is called before what tells of lost changes is repaired.
     """
 
     pipeline: str
     settings: SourceSettings
     parameters: Mapping[str, Any] = field(repr=False)
     connector: Connector
-    writer: EventWriter
+    kafka: Mapping[str, Any] = field(repr=False)
     timeout_s: float
     say: Say
     losing: Losing = lambda: None
@@ -73,11 +76,13 @@ class Channel:
         ):
             yield
 
-    def read_again(self, entries: Sequence[CapturedTableSettings], where: str | None = None) -> None:
+    def read_again(
+        self, entries: Sequence[CapturedTableSettings], where: str | None = None, *, alone: bool = True
+    ) -> None:
         """Have the tables' rows, or those that match `where` in each, read again while changes continue.
 
         Returns when all rows are in their topics. Prints which tables are skipped because no snapshot of them can
-        arrive. Raises PlatformError, also when all are skipped.
+        arrive. Raises PlatformError, also when all are skipped and they are `alone`: nothing else is read.
         """
         passed_over = {entry.name: reason for entry in entries if (reason := _why_not(entry, where))}
         readings = [
@@ -86,11 +91,12 @@ class Channel:
             if entry.name not in passed_over
         ]
         for name, reason in passed_over.items():
-            if not readings:
+            if alone and not readings:
                 raise PlatformError(f"{name} can't be read again: {reason}")
             self.say(f"not read again: {name}, {reason}")
-        with committing(self.parameters) as cursor:
-            read_again(cursor, self.settings, readings, self.connector, timeout_s=self.timeout_s, say=self.say)
+        if readings:
+            with committing(self.parameters) as cursor:
+                read_again(cursor, self.settings, readings, self.connector, timeout_s=self.timeout_s, say=self.say)
 
     def settlement(self, entries: Sequence[CapturedTableSettings], where: str | None) -> Callable[[], None]:
         """Return a function that reports to the job that no rows are left of these tables' earlier TRUNCATEs.
@@ -107,23 +113,46 @@ class Channel:
         def settle() -> None:
             for entry in ignoring:
                 event = settled_event((entry.schema_name, entry.table_name), self.settings.database_name, position)
-                self.writer.write(entry.captured.topic(self.settings.topic_prefix), [(None, event)])
+                write_events(self.kafka, entry.captured.topic(self.settings.topic_prefix), [(None, event)])
 
         return settle
 
     def repair(self, wanted: Compared) -> Repair:
         """Return the repair of exactly the differing keys of a table. Raises PlatformError for its Avro schema."""
         table, types = wanted.entry.captured, key_types(wanted.entry, wanted.schema_file)
-
-        def read(keys: Sequence[Key]) -> None:
-            with committing(self.parameters) as cursor:
-                read_keys_again(cursor, self.settings, table, keys, self.connector, timeout_s=self.timeout_s)
-
-        def delete(rows: Mapping[Key, Mapping[str, Any]]) -> None:
-            with committing(self.parameters) as cursor:
-                delete_keys(cursor, self.settings, table, types, rows, self.writer)
-
+        read, delete = partial(self.read_keys_again, table), partial(self.delete_keys, table, types)
         return repair_by_key(self.parameters, read, delete, self.say)
+
+    def read_keys_again(self, table: CapturedTable, keys: Sequence[Key]) -> None:
+        """Have the rows of exactly these keys read again, a key being its columns' values as text.
+
+        For a table whose name no signal can spell, all rows are read. Raises PlatformError.
+        """
+        name = (table.schema, table.table)
+        whole = Reading(table=name, pattern=table.pattern)
+        with committing(self.parameters) as cursor:
+            for reading in [whole] if whole.blocks else signals.of_keys(cursor, name, table.key, keys):
+                read_again(cursor, self.settings, [reading], self.connector, timeout_s=self.timeout_s)
+
+    def delete_keys(
+        self, table: CapturedTable, types: Mapping[str, Any], rows: Mapping[Key, Mapping[str, Any]]
+    ) -> list[Key]:
+        """Delete from the lake those of `rows` that the source doesn't have; return their keys. Raises PlatformError.
+
+        `rows` has the lake's values of the key's columns, by these values as text; `types` their Avro types. A key
+        inserted meanwhile is newer than the delete, and a row changed since `rows` was read is left alone.
+        """
+        name = (table.schema, table.table)
+        with committing(self.parameters) as cursor:
+            position = deletes.horizon_lsn(cursor, timeout_s=SETTLE_S)
+            gone = deletes.deleted_keys(cursor, name, table.key, rows)
+        keyed = []
+        for key in gone:
+            values = {column: as_event(rows[key][column], types[column]) for column in table.key}
+            keyed.append((values, delete_event(name, self.settings.database_name, values, position)))
+        if keyed:
+            write_events(self.kafka, table.topic(self.settings.topic_prefix), keyed)
+        return gone
 
 
 def _why_not(entry: CapturedTableSettings, where: str | None) -> str | None:

@@ -6,6 +6,7 @@ of the former topic are set aside, never deleted.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from confluent_kafka import KafkaException
 
@@ -15,6 +16,7 @@ from local.look.topic import Topic
 from local.platform.services import LANDING_BUCKET
 from local.services.aws import S3
 from local.services.kafka import Kafka
+from local.sink.settings import PASSED_OVER, read_held, write_held
 from local.sink.store import LandingStore
 from plugins.connector_names import sink_group
 from plugins.kafka.topics import PlannedTopic
@@ -24,13 +26,17 @@ FORMER_PREFIX = "former"
 
 @dataclass(frozen=True, kw_only=True)
 class FormerTopic:
-    """What `sink` has landed and its topic now. `planned`: the topics to be; `way_out`: what to run after a loss."""
+    """What `sink` has landed and its topic now. `planned`: the topics to be; `way_out`: what to run after a loss.
+
+    `folder`: where the stand-in of the sink keeps its files.
+    """
 
     kafka: Kafka
     s3: S3
     topic: Topic
     planned: Sequence[PlannedTopic]
     sink: str
+    folder: Path
     way_out: str
 
     @property
@@ -65,6 +71,10 @@ class FormerTopic:
         self.kafka.create_topics(self.planned)
         name = self._store.topic_id(self.topic.name) or "unknown"
         moved = self._move(f"{LANDING_PREFIX}/{self.topic.name}/", f"{FORMER_PREFIX}/{name}/")
+        # An offset names another record in the new topic.
+        passed_over = read_held(self.folder / PASSED_OVER)
+        if (others := [one for one in passed_over if one.topic != self.topic.name]) != passed_over:
+            write_held(self.folder / PASSED_OVER, others)
         # The notes go last: until then the sink refuses to start.
         client = self.s3.client()
         for key in keys(client, LANDING_BUCKET, f".indexes/{self.sink}/"):

@@ -50,8 +50,7 @@ def read_connection(path: Path) -> dict[str, str]:
 
 
 def _task(settings: TaskSettings, connection: Mapping[str, str], folder: Path) -> SinkTask:
-    client = s3_client(region=settings.region, endpoint=settings.endpoint)
-    store = LandingStore(client, settings.bucket, settings.name)
+    store = LandingStore(s3_client(settings.endpoint), settings.bucket, settings.name)
     letters = settings.dead_letters
     queue = None if letters is None else DeadLetterQueue(connection, letters)
     return SinkTask(

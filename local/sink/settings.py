@@ -25,6 +25,7 @@ from plugins.sink.sink_connector import (
     problems,
 )
 
+ENDPOINT = "connect.s3.custom.endpoint"
 # Next to the configuration: the records that currently hold the sink up, and those that it must skip.
 HELD, PASSED_OVER = "held.json", "passed-over.json"
 
@@ -90,12 +91,11 @@ class DeadLetters:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSettings:
-    """A sink connector's configuration for the stand-in: a statement per topic. `endpoint` is None for AWS."""
+    """A sink connector's configuration for the stand-in: a statement per topic, and S3's endpoint on this machine."""
 
     name: str
     statements: tuple[Kcql, ...]
-    region: str
-    endpoint: str | None
+    endpoint: str
     consumer: Mapping[str, int]
     dead_letters: DeadLetters | None
 
@@ -112,7 +112,7 @@ class TaskSettings:
     def read(cls, path: Path) -> Self:
         """Read `{"name": …, "config": {…}}`. Raises SinkError for a file that can't be used."""
         try:
-            content = json.loads(path.read_text())
+            content = json.loads(path.read_text(encoding="utf-8"))
             name, config = str(content["name"]), dict(content["config"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise SinkError(f"{path}: not a connector's configuration: {error!r}") from error
@@ -128,11 +128,12 @@ class TaskSettings:
             raise SinkError(f"the configuration of {name}: {KCQL}: the stand-in lands in one bucket alone")
         if any(statement.folders for statement in statements):
             raise SinkError(f"the configuration of {name}: {KCQL}: the stand-in has no PARTITIONBY: leave it out")
+        if ENDPOINT not in config:
+            raise SinkError(f"the configuration of {name}: {ENDPOINT}: the stand-in is for S3 on this machine: name it")
         return cls(
             name=name,
             statements=statements,
-            region=config["connect.s3.aws.region"],
-            endpoint=config.get("connect.s3.custom.endpoint"),
+            endpoint=config[ENDPOINT],
             consumer=_consumer(config),
             dead_letters=_dead_letters(config),
         )

@@ -1,7 +1,6 @@
 """The landing bucket: objects that are only ever added, and the sink's own notes under `.indexes/`."""
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import boto3
 from botocore import UNSIGNED
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from local.sink.settings import Partition, SinkError, UnavailableError
 
@@ -18,30 +17,25 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 NOTES = ".indexes/.sink"
-CONNECT_TIMEOUT_S = 5
-READ_TIMEOUT_S = 20
 # S3's error codes below status 500 that make trying again worthwhile.
 PASSING = frozenset({"ConditionalRequestConflict", "OperationAborted", "RequestTimeout", "SlowDown", "TooManyRequests"})
 CONFLICT, SERVER_ERROR = 412, 500
 _NAME = re.compile(r"(?P<last_offset>\d{12,})_-?\d+_-?\d+\.json\Z")
 
 
-def s3_client(*, region: str, endpoint: str | None) -> "S3Client":
-    """Create a client that fails after one try: the sink itself tries again.
+def s3_client(endpoint: str) -> "S3Client":
+    """Create a client of an endpoint on loopback that fails after one try: the sink itself tries again.
 
-    Requests to a server other than AWS are unsigned when the environment has no credentials.
+    The endpoint checks no credentials, and no proxy leads there.
     """
-    anonymous = endpoint is not None and "AWS_ACCESS_KEY_ID" not in os.environ
     config = Config(
-        connect_timeout=CONNECT_TIMEOUT_S,
-        read_timeout=READ_TIMEOUT_S,
+        connect_timeout=5,
+        read_timeout=20,
         retries={"total_max_attempts": 1},
-        s3={"addressing_style": "path" if endpoint else "auto"},
-        signature_version=UNSIGNED if anonymous else None,
-        # A proxy in the environment leads to AWS, not to a server of our own.
-        proxies={} if endpoint else None,
+        signature_version=UNSIGNED,
+        proxies={},
     )
-    return boto3.client("s3", region_name=region, endpoint_url=endpoint, config=config)
+    return boto3.client("s3", region_name="us-east-1", endpoint_url=endpoint, config=config)
 
 
 class LandingStore:
@@ -133,8 +127,6 @@ class LandingStore:
     def _translated(self, key: str) -> Iterator[None]:
         try:
             yield
-        except NoCredentialsError as error:
-            raise SinkError(f"{self._url(key)}: {error}") from error
         except ClientError as error:
             message = f"{self._url(key)}: {_code(error)}: {error.response.get('Error', {}).get('Message', '')}"
             if _status(error) >= SERVER_ERROR or _code(error) in PASSING:

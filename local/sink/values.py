@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from local.sink.settings import MalformedValueError, Partition
@@ -23,10 +24,8 @@ LONGEST_STRING = 20_000_000
 LONGEST_NUMBER = 1_000
 # Maximum digits that Double.toString of Java 17 writes.
 JAVA_DIGITS = 18
-
-
-class _Changed:
-    """Replaces, in a parsed value, a number that the connector would change."""
+# Replaces, in a parsed value, a number that the connector would change.
+_CHANGED = object()
 
 
 def _spells(number: Decimal, value: float) -> bool:
@@ -41,26 +40,20 @@ def _spells(number: Decimal, value: float) -> bool:
     return len(digits) <= JAVA_DIGITS and abs(Fraction(number) - Fraction(value)) < Fraction(10) ** int(exponent)
 
 
-class _Changes:
-    """json's hooks for numbers: returns them as the connector would, and counts those that it would change."""
+def _integer(changed: list[object], text: str) -> object:
+    """Return an integer as the connector would; _CHANGED, which is noted, for one that it would change."""
+    if len(text) <= LONGEST_NUMBER and (value := int(text)) in LONG:
+        return value
+    changed.append(_CHANGED)
+    return _CHANGED
 
-    def __init__(self) -> None:
-        self.count = 0
 
-    def integer(self, text: str) -> int | _Changed:
-        if len(text) <= LONGEST_NUMBER and int(text) in LONG:
-            return int(text)
-        return self._changed()
-
-    def fraction(self, text: str) -> float | _Changed:
-        value = float(text)
-        if len(text) <= LONGEST_NUMBER and math.isfinite(value) and _spells(Decimal(text), value):
-            return value
-        return self._changed()
-
-    def _changed(self) -> _Changed:
-        self.count += 1
-        return _Changed()
+def _fraction(changed: list[object], text: str) -> object:
+    value = float(text)
+    if len(text) <= LONGEST_NUMBER and math.isfinite(value) and _spells(Decimal(text), value):
+        return value
+    changed.append(_CHANGED)
+    return _CHANGED
 
 
 def line(value: bytes | None) -> bytes | None:
@@ -86,16 +79,15 @@ def check_key(key: bytes | None) -> None:
 
 def content(value: bytes) -> Any:
     """Read a value as the connector does: of equal names the last one counts. Raises MalformedValueError."""
-    changes = _Changes()
+    changed: list[object] = []
+    integer, fraction = partial(_integer, changed), partial(_fraction, changed)
     try:
         # From text: from bytes, json would also accept UTF-16, whose line breaks are other bytes.
-        read = json.loads(
-            value.decode(), parse_int=changes.integer, parse_float=changes.fraction, parse_constant=_refuse_constant
-        )
+        read = json.loads(value.decode(), parse_int=integer, parse_float=fraction, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise MalformedValueError("the value isn't JSON") from None
     # Of equal names the last one counts, which may hide a changed number.
-    if changes.count and (place := next((path for path, node in _nodes(read) if isinstance(node, _Changed)), None)):
+    if changed and (place := next((path for path, node in _nodes(read) if node is _CHANGED), None)):
         # The number itself is a customer's data: its place is enough to find it.
         raise MalformedValueError(
             f"the number at {place} fits neither a long nor a double, so the connector would change it: send it as text"

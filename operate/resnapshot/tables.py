@@ -18,7 +18,7 @@ from local.comparison.compare import TableComparison
 from local.comparison.repair import repair_of_outbox
 from local.comparison.run import Repairs, Sides
 from local.files import BUILD
-from local.resnapshot.log_tables import EventWriter, Say, position_of
+from local.resnapshot.log_tables import Say, position_of
 from local.resnapshot.pipelines import Channel
 from local.resnapshot.run import Wanted, check_unnamed, resnapshot
 from operate import outputs, source_cluster
@@ -143,7 +143,7 @@ def channel_of(
         settings=settings,
         parameters=parameters,
         connector=source_of(deployed, newest=newest, stored=stored),
-        writer=EventWriter(reader.client(deployed.cluster())),
+        kafka=reader.client(deployed.cluster()),
         timeout_s=timeout_s,
         say=say,
         losing=partial(source_cluster.may_miss, deployed.session, deployed.environment, pipeline),

@@ -1,6 +1,7 @@
 """A request that the job reads tables again: it is kept for the job, and waited for."""
 
 from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock, Mock
@@ -15,7 +16,8 @@ from local.platform.job import READ_AGAIN, TableState, ask, table_jobs
 from local.platform.services import PLACES
 from local.platform.unfinished import Unfinished
 from local.resnapshot import command
-from local.resnapshot.direct import wait_until_read
+from local.resnapshot.command import wait_until_read
+from local.resnapshot.pipelines import Channel
 from local.resnapshot.run import Wanted
 from settings.load import load_pipeline
 from spark_jobs.options import keys
@@ -81,8 +83,8 @@ def test_a_request_is_waited_for_as_long_as_the_job_reads(
     table: Any = Mock(job_name="lake.t", lake=Mock(newest_of_job=newest))
     table.name = "t"
     pipeline: Any = Mock(table_states=lambda: {"lake.t": left[0][1]} if left[0][1] else {})
-    monkeypatch.setattr("local.resnapshot.direct.time.sleep", lambda _seconds: left.pop(0))
-    monkeypatch.setattr("local.resnapshot.direct.time.monotonic", lambda: left[0][0])
+    monkeypatch.setattr("local.resnapshot.command.time.sleep", lambda _seconds: left.pop(0))
+    monkeypatch.setattr("local.resnapshot.command.time.monotonic", lambda: left[0][0])
     heard: list[str] = []
     try:
         wait_until_read(pipeline, [table], "wanted", timeout_s=TIMEOUT_S, say=heard.append)
@@ -140,6 +142,16 @@ def test_the_job_loads_nothing_before_lost_changes_flow_again(
     names = [call[0].rpartition(".")[2] for call in robbed.mock_calls]
     assert [name for name in names if name in TOLD] == asked.split()
     # What has no key is loaded once, and never read again.
+    assert robbed.pipeline.read_directly.call_args.args == (robbed.services.tables[:1],)
+
+
+@pytest.mark.parametrize("aside", [{}, {"log": "the value isn't JSON"}])
+def test_a_table_of_events_does_not_keep_the_others_from_being_read(robbed: MagicMock, aside: dict[str, str]) -> None:
+    for table in robbed.services.tables:
+        table.is_loaded_first = False
+    robbed.pipeline.configure_mock(**{"tables_aside.return_value": aside, "take_back.return_value": []})
+    robbed.channel.read_again = partial(Channel.read_again, robbed.channel)
+    assert command.resnapshot_tables(robbed, (), Wanted())
     assert robbed.pipeline.read_directly.call_args.args == (robbed.services.tables[:1],)
 
 

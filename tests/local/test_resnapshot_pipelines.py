@@ -9,7 +9,6 @@ from contract.events import ADDED_TYPES, LSN, OPERATION, SETTLED
 from db.source import deletes
 from local.errors import PlatformError
 from local.resnapshot import pipelines
-from local.resnapshot.log_tables import EventWriter
 from local.resnapshot.pipelines import Channel, key_types
 from plugins.connector_settings import SourceSettings
 from settings.connectors import captured_tables
@@ -45,7 +44,7 @@ def channel(pipeline: Pipeline, **more: Any) -> Channel:
     """The pipeline's channel without services; `more` replaces some."""
     tables = captured_tables(pipeline)
     settings = SourceSettings(database_hostname="db", database_password="", topic_prefix=pipeline.name, **tables)
-    given: dict[str, Any] = {"parameters": {}, "connector": None, "writer": None, "timeout_s": 1, "say": print, **more}
+    given: dict[str, Any] = {"parameters": {}, "connector": None, "kafka": {}, "timeout_s": 1, "say": print, **more}
     return Channel(pipeline=pipeline.name, settings=settings, **given)
 
 
@@ -85,17 +84,9 @@ def test_what_cant_be_read_again_is_passed_over(
     assert [line.partition(", ")[0] for line in said] == [f"not read again: {name}" for name in passed_over]
     with pytest.raises(PlatformError, match=r"public\.log can't be read again: every event is a row there"):
         asking.read_again([pipeline.table("public.log")], where)
+    asking.read_again([pipeline.table("public.log")], where, alone=False)
+    assert said[-1].startswith("not read again: public.log")
     assert len(asked) == len(names)
-
-
-class Written(EventWriter):
-    """Records what is written."""
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, Any, Any, Any]] = []
-
-    def write(self, topic: str, keyed: Any) -> None:
-        self.events += [(topic, key, event[OPERATION], event[LSN]) for key, event in keyed]
 
 
 @pytest.mark.parametrize(
@@ -119,6 +110,11 @@ def test_a_table_whose_truncates_are_ignored_is_settled_once_all_of_it_was_read(
     pipeline = load_pipeline("shop", tmp_path)
     monkeypatch.setattr(pipelines, "committing", lambda _parameters: nullcontext())
     monkeypatch.setattr(deletes, "horizon_lsn", lambda _cursor, *, timeout_s: 99 if timeout_s else 0)
-    written = Written()
-    channel(pipeline, writer=written).settlement(pipeline.tables, where)()
-    assert written.events == expected
+    written: list[tuple[str, Any, Any, Any]] = []
+
+    def write(_client: Any, topic: str, keyed: Any) -> None:
+        written.extend((topic, key, event[OPERATION], event[LSN]) for key, event in keyed)
+
+    monkeypatch.setattr(pipelines, "write_events", write)
+    channel(pipeline).settlement(pipeline.tables, where)()
+    assert written == expected

@@ -6,13 +6,14 @@ Real Hudi tables, which Spark has to write, are read in tests/spark_jobs; here D
 import itertools
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import pyarrow
+import pytest
 
 from contract.column_types.catalogue import Carried, ColumnType
 from contract.column_types.types import carried
@@ -21,6 +22,7 @@ from local.comparison.compare import WAIT_BETWEEN_LOOKS_S, Arrivals, TableCompar
 from local.comparison.describe import Compared
 from local.comparison.rows import ComparedColumn, ComparedTable
 from local.comparison.run import Sides, compare_tables
+from local.comparison.source import SourceLook
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
 from settings.pipeline import CapturedTableSettings
@@ -99,6 +101,17 @@ def differences(comparison: TableComparison) -> dict[str, set[tuple[Any, ...]]]:
     for one in comparison.shown:
         found.setdefault(one.kind, set()).add((*one.key.values(), *one.columns))
     return found
+
+
+def before_each_pass(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Act before each pass over the source begins."""
+    original = SourceLook.__init__
+
+    def begin(self: SourceLook, *given: Any) -> None:
+        act()
+        original(self, *given)
+
+    monkeypatch.setattr(SourceLook, "__init__", begin)
 
 
 def compare_entry(database: Mapping[str, Any], wanted: Compared, *, salt: str = "", **more: Any) -> TableComparison:

@@ -16,14 +16,13 @@ from confluent_kafka import KafkaException
 from local.comparison.arrivals import LogArrivals, QueriedArrivals
 from local.comparison.compare import Arrivals
 from local.comparison.run import Sides, compare_tables
-from local.comparison.source import SourceLook
 from local.look.json_lines import consumed
 from local.look.lake import Lake
 from local.services.postgres import ConnectionParameters
 from local.services.source_database import Slot
 from spark_jobs.options.keys import PROGRESS
 from tests.conftest import execute
-from tests.local.comparison.sides import ArrowLake, compare, compared, entry, login
+from tests.local.comparison.sides import ArrowLake, before_each_pass, compare, compared, entry, login
 
 A_WHILE_S = 2.0
 COLUMNS = {"id": "int8", "name": "text"}
@@ -57,13 +56,8 @@ def test_a_row_that_was_another_in_between_is_not_proven_to_differ(
     three: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Row 2 is equal in each pass but changed and was restored in between; the lake has the interim state."""
-    original = SourceLook.__init__
-
-    def there_and_back(self: SourceLook, *given: Any, **more: Any) -> None:
-        execute(three, "UPDATE t SET name = 'meanwhile' WHERE id = 2; UPDATE t SET name = 'b' WHERE id = 2")
-        original(self, *given, **more)
-
-    monkeypatch.setattr(SourceLook, "__init__", there_and_back)
+    there_and_back = "UPDATE t SET name = 'meanwhile' WHERE id = 2; UPDATE t SET name = 'b' WHERE id = 2"
+    before_each_pass(monkeypatch, lambda: execute(three, there_and_back))
     found = compare(
         three, compared("t", COLUMNS, lake("a", "meanwhile", "lost")), timeout_s=A_WHILE_S, arrivals=after(0)
     )
@@ -116,18 +110,17 @@ def test_while_a_table_waits_its_commits_are_asked_for_and_rows_seldom_read(
     three: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A pass over a large table takes seconds; here a fifth of one."""
-    original, asked, passes = SourceLook.__init__, list[float](), list[float]()
+    asked, passes = list[float](), list[float]()
 
-    def slowly(self: SourceLook, *given: Any, **more: Any) -> None:
+    def slowly() -> None:
         passes.append(time.monotonic())
         time.sleep(0.2)
-        original(self, *given, **more)
 
     def arrives(_position: str) -> bool:
         asked.append(time.monotonic())
         return len(asked) > 4
 
-    monkeypatch.setattr(SourceLook, "__init__", slowly)
+    before_each_pass(monkeypatch, slowly)
     table = compared("t", COLUMNS, *[lake("a", "b")] * 3, lake("a", "b", "c"))
     found = compare(three, table, timeout_s=60, arrivals=arrives)
     assert found.equal

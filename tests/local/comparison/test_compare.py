@@ -2,27 +2,29 @@
 
 import dataclasses
 import hashlib
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import duckdb
 import psycopg2
 import pyarrow
 import pytest
 
 from local.comparison import compare as module
-from local.comparison import notes
 from local.comparison.lake import LakeLook
-from local.comparison.notes import noting
 from local.comparison.repair import repair_by_key
 from local.comparison.rows import RowFilter
-from local.comparison.source import SourceLook, look
-from local.comparison.suspects import suspects
+from local.comparison.source import look
+from local.comparison.suspects import Suspects, suspects
+from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.services.postgres import ConnectionParameters
 from tests import cases
 from tests.conftest import execute
-from tests.local.comparison.sides import column, compare, compared, differences, login
+from tests.local.comparison.sides import before_each_pass, column, compare, compared, differences, login
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
@@ -231,14 +233,8 @@ def test_a_row_that_never_rests_is_equal_once_the_lake_has_what_it_was(
 ) -> None:
     """The source's item 5 changes on each pass, and the lake is one pass behind."""
     looks = iter(range(100))
-    original = SourceLook.__init__
-
-    def change_first(self: SourceLook, *given: Any, **more: Any) -> None:
-        execute(shop, f"UPDATE items SET price = {next(looks)} WHERE id = 5")
-        original(self, *given, **more)
-
+    before_each_pass(monkeypatch, lambda: execute(shop, f"UPDATE items SET price = {next(looks)} WHERE id = 5"))
     states = [items(*range(1, 501), price_5=price) for price in (-1.0, -1.0, -1.0, 2.0, 3.0, 4.0)]
-    monkeypatch.setattr(SourceLook, "__init__", change_first)
     assert compare(shop, compared("items", ITEMS, *states), timeout_s=20).equal
 
 
@@ -246,26 +242,22 @@ def test_what_a_row_was_between_two_passes_counts_too(
     shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = compared("items", ITEMS, items(*range(1, 501), price_5=77.0))
-    begun, original = list[None](), SourceLook.__init__
-
-    def begin(self: SourceLook, *given: Any, **more: Any) -> None:
-        begun.append(None)
-        original(self, *given, **more)
+    begun = list[None]()
 
     def note() -> None:
         """Once a second look begins, one that began after this is complete."""
         before = len(begun)
         wait_until(lambda: len(begun) >= before + 2)
 
-    monkeypatch.setattr(SourceLook, "__init__", begin)
+    before_each_pass(monkeypatch, lambda: begun.append(None))
     # However long a look takes on a busy machine.
-    monkeypatch.setattr(notes, "REST", 0)
+    monkeypatch.setattr("local.comparison.suspects.REST", 0)
     with suspects() as found:
         lake, looks = LakeLook(table, found.engine), list[int]()
         for chosen in (RowFilter(), found.choose(["5"])):
             with look(shop, table) as source:
                 looks.append(found.look(source, lake, chosen, tidied=bool(looks)))
-            with noting(found, shop, table):
+            with found.noting(shop, table):
                 for price in (77, 78):
                     execute(shop, f"UPDATE items SET price = {price} WHERE id = 5")
                     note()
@@ -291,17 +283,31 @@ def test_the_right_to_read_is_enough_and_rows_that_a_policy_may_hide_are_an_erro
             compare(reader, table)
 
 
-def test_a_disturbed_look_at_the_lake_is_repeated(shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = compared("items", ITEMS, items(*range(1, 501)))
-    stream, failures = type(table.lake).stream, iter([True])
+@pytest.mark.parametrize("number", range(4))
+def test_a_disturbed_look_at_the_lake_is_repeated(
+    shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Of all rows, of differing chunks, of these rows in Python, and of their columns."""
+    table = compared("items", ITEMS, items(*range(1, 501), price_5=1.0))
+    stream, reads = type(table.lake).stream, itertools.count()
 
     def disturbed(self: Any, *given: Any) -> Iterator[pyarrow.RecordBatch]:
         yield from stream(self, *given)
-        if next(failures, False):
+        if next(reads) == number:
             raise LakeError("a file is gone")
 
     monkeypatch.setattr(type(table.lake), "stream", disturbed)
-    assert compare(shop, table).equal
+    assert differences(compare(shop, table)) == {"different": {("5", "price")}}
+    assert next(reads) == 5
+
+
+def test_rows_that_differ_and_find_no_room_are_a_line(
+    shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = duckdb.IOException("IO Error: No space left on device\nand more")
+    monkeypatch.setattr(Suspects, "_settle", Mock(side_effect=full))
+    with pytest.raises(PlatformError, match=r"^the rows that differ can't be kept in /.*: IO Error: No space left .*$"):
+        compare(shop, compared("items", ITEMS, items(1)))
 
 
 class TakesFromTheSource:

@@ -14,6 +14,7 @@ import pyarrow
 import pytest
 from rich.console import Console
 
+from contract.errors import UserError
 from contract.events import SPECIALS_COLUMN
 from db.connecting import LIVENESS
 from local.comparison import command
@@ -29,7 +30,7 @@ from local.platform.pipeline import QueriedPipeline
 from local.services.postgres import ConnectionParameters
 from tests.conftest import EXTENSIONS_TYPE, execute
 from tests.local.comparison.sides import ArrowLake, compare_entry, entry, login
-from tests.local.query.lakes import Bucket
+from tests.local.sink.fakes import FakeS3
 
 SALT = "s" * 16
 LAKE_TYPES = {
@@ -214,9 +215,34 @@ def test_a_table_that_lost_its_commits_is_not_equal_to_an_empty_one(
     execute(database, "CREATE TABLE t (id int PRIMARY KEY)")
     monkeypatch.setattr(Lake, "exists", lambda _self: False)
     table = entry(Lake(base_uri="s3://lake/shop"), tmp_path, source="public.t")
-    client: Any = Bucket("lake", dict.fromkeys(objects, b""))
+    client: Any = FakeS3("lake", dict.fromkeys(objects, b""))
     [found] = compare_tables(Sides(database, [table], s3=client), timeout_s=0)
     assert str(found.problem).startswith(str(problem))
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("submitted", "problem"),
+    [
+        (Mock(return_value=(["sleep", "60"], None)), "memory://lake: Spark hasn't read it within 0 s"),
+        (Mock(side_effect=UserError("java 17 is missing")), "java 17 is missing"),
+    ],
+)
+def test_a_table_that_spark_cannot_read_does_not_keep_the_others(
+    submitted: Mock,
+    problem: str,
+    database: ConnectionParameters,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    execute(database, "CREATE TABLE t (id int PRIMARY KEY)")
+    monkeypatch.setattr("local.comparison.lake.TIMEOUT_S", 0.1)
+    monkeypatch.setattr("local.comparison.lake.spark_submit", submitted)
+    table = entry(
+        ArrowLake(now=[pyarrow.table({"id": ints()})]), tmp_path, source="public.t", table_type="MERGE_ON_READ"
+    )
+    found = compare_entry(database, table)
+    assert (found.problem, found.equal) == (problem, False)
 
 
 @pytest.mark.integration
@@ -317,7 +343,7 @@ def test_a_line_says_what_a_table_is_like(tmp_path: Path) -> None:
     equal = TableComparison(table="public.a", source_rows=1_000_000, lake_rows=1_000_000, seconds=22.31)
     shown = (
         Difference(key={"id": "7", "line": None}, kind="different", columns=("price", "name")),
-        Difference(key={"id": "8", "line": "x"}, kind="missing", quarantined="type: price (not int)"),
+        Difference(key={"id": "8", "line": "x\x1b[2J\n"}, kind="missing", quarantined="type: price (not int)"),
     )
     other = TableComparison(
         table="public.b",
@@ -334,7 +360,7 @@ def test_a_line_says_what_a_table_is_like(tmp_path: Path) -> None:
     assert lines(other) == [
         "public.b  differs  1 missing, 1 different, c can't be compared  5 rows, 4 in the lake  0.0 s",
         "  different: id = 7, line = NULL in price, name",
-        "  missing: id = 8, line = x; an event of it is in quarantine: type: price (not int)",
+        r"  missing: id = 8, line = x\x1b[2J\n; an event of it is in quarantine: type: price (not int)",
         "  a is left out",
     ]
     assert lines(broken) == ["public.c  not compared: the source has no such table"]
@@ -380,7 +406,7 @@ def test_rows_are_known_by_their_keys() -> None:
         quarantined("not JSON", "2026-11-20T03:00:00Z", "{"),
     ]
     body = "\n".join(map(json.dumps, entries)).encode()
-    client: Any = Bucket("lake", {"_quarantine/shop_t/1.json": body})
+    client: Any = FakeS3("lake", {"_quarantine/shop_t/1.json": body})
     rows: list[dict[str, str | None]] = [
         {"id": "7", "of": "a"},
         {"id": "8", "of": "a"},

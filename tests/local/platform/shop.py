@@ -15,7 +15,7 @@ from db.source.signals import Reading
 from local.look.topic import Topic
 from local.platform.platform import Platform
 from local.resnapshot.changed_tables import ChangedTables, LocalConnector
-from local.resnapshot.log_tables import EventWriter, read_again
+from local.resnapshot.log_tables import read_again
 from local.resnapshot.pipelines import Channel
 from local.services.kafka import ADMIN
 from plugins.connector_settings import SourceSettings
@@ -67,7 +67,7 @@ class Shop:
             settings=self.settings(ITEMS),
             parameters=self.source,
             connector=connector,
-            writer=EventWriter(self.kafka),
+            kafka=self.kafka,
             timeout_s=TIMEOUT_S,
             say=print,
         )

@@ -38,7 +38,6 @@ from local.platform.services import GLUE_DATABASE, LANDING_BUCKET
 from local.platform.startup import SUPERVISOR, StepState
 from local.platform.supervisor import read_restarts
 from local.resnapshot.changed_tables import changes
-from local.resnapshot.log_tables import EventWriter, delete_keys, read_keys_again
 from local.resnapshot.run import Wanted
 from local.services.aws import loopback_client
 from local.services.kafka import ADMIN
@@ -248,8 +247,7 @@ class TestOrdinaryTables:
         before = captured.count(ITEMS)
         reading = Reading(table=(ITEMS.schema, ITEMS.table), where="id % 500 = 0")
         captured.read_again(reading)
-        settings, keys = captured.settings(ITEMS), [("3",), ("1400",)]
-        read_keys_again(captured.cursor, settings, ITEMS, keys, captured.reader, timeout_s=180)
+        captured.channel(captured.reader).read_keys_again(ITEMS, [("3",), ("1400",)])
         assert [event["id"] for event in captured.events(ITEMS, before)] == [500, 1_000, 1_500, 3, 1_400]
 
     def test_what_cant_be_read_again_is_refused_before_anything_is_asked(self, captured: Shop) -> None:
@@ -267,9 +265,7 @@ class TestOrdinaryTables:
     def test_a_row_that_only_the_lake_has_is_deleted_and_one_inserted_meanwhile_is_newer(self, captured: Shop) -> None:
         before = captured.count(ITEMS)
         rows: dict[tuple[str, ...], dict[str, int]] = {("9000",): {"id": 9_000}, ("7",): {"id": 7}}
-        settings, writer = captured.settings(ITEMS), EventWriter(captured.kafka)
-        gone = delete_keys(captured.cursor, settings, ITEMS, {"id": "int"}, rows, writer)
-        assert gone == [("9000",)]
+        assert captured.channel(captured.reader).delete_keys(ITEMS, {"id": "int"}, rows) == [("9000",)]
         captured.cursor.execute("INSERT INTO shop.\"OrderItems\" VALUES (9000, 'new')")
         captured.wait(ITEMS, before + 2)
         deleted, inserted = captured.events(ITEMS, before)
@@ -361,13 +357,13 @@ class TestOrdinaryTables:
             f" ALTER PUBLICATION cdc_shop ADD TABLE {odd}"
         )
         captured.add(ODD)
-        settings = captured.settings(ITEMS, ODD)
+        channel = captured.channel(captured.reader)
         assert [event["id"] for event in captured.events(ODD)] == list(range(1, 1_501))
         before = captured.count(ODD)
         captured.cursor.execute(f"UPDATE {odd} SET note = 'changed' WHERE id = 7")
         with closing(psycopg2.connect(**captured.source)) as writer, writer.cursor() as cursor:
             cursor.execute(f"UPDATE {odd} SET note = 'open then' WHERE id = 8")
-            read_keys_again(captured.cursor, settings, ODD, [("8",)], captured.reader, timeout_s=180)
+            channel.read_keys_again(ODD, [("8",)])
             change, *rows = captured.events(ODD, before)
             assert (change["id"], change["__op"], len(rows)) == (7, "u", 1_500)
             # Newer than the previous change, and the next one is newer again: by position in the topic.
@@ -377,8 +373,7 @@ class TestOrdinaryTables:
         [late] = captured.events(ODD, before + 1_501)
         assert (late["id"], late["note"], late["__op"]) == (8, "open then", "u")
         rows_of_lake: dict[tuple[str, ...], dict[str, int]] = {("9000",): {"id": 9_000}, ("7",): {"id": 7}}
-        writes = EventWriter(captured.kafka)
-        assert delete_keys(captured.cursor, settings, ODD, {"id": "int"}, rows_of_lake, writes) == [("9000",)]
+        assert channel.delete_keys(ODD, {"id": "int"}, rows_of_lake) == [("9000",)]
         # It would fail for good on the name of an unfinished snapshot.
         running = captured.connector(captured.running())
         captured.release(running)

@@ -1,7 +1,6 @@
 """Lakes in memory, and helpers to query them."""
 
-import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,26 +53,3 @@ def set_aside(tables: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
 def rows(lake: QueriedLake, sql: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = ask(lake, sql, Period()).to_pylist()
     return found
-
-
-class Bucket:
-    """The S3 calls needed: a bucket of objects, listed in two pages."""
-
-    def __init__(self, name: str, objects: Mapping[str, bytes]) -> None:
-        self._name, self._objects = name, objects
-
-    def get_paginator(self, _operation: str) -> "Bucket":
-        return self
-
-    def paginate(self, *, Bucket: str, Prefix: str) -> list[dict[str, Any]]:  # noqa: N803
-        assert self._name == Bucket
-        return [{"Contents": [{"Key": key} for key in self._objects if key.startswith(Prefix)]}, {}]
-
-    def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
-        assert self._name == Bucket
-        return {"Body": _Body(self._objects[Key])}
-
-
-class _Body(io.BytesIO):
-    def iter_lines(self) -> list[bytes]:
-        return self.read().splitlines()

@@ -19,7 +19,8 @@ from local.look.json_lines import LANDED, QUARANTINED, landed, quarantined
 from local.query.engine import QueryError
 from local.query.formats import WIDEST, Format, texts, write
 from local.query.query import Period, QueriedLake, ask
-from tests.local.query.lakes import Bucket, known_table, lake_of, rows
+from tests.local.query.lakes import known_table, lake_of, rows
+from tests.local.sink.fakes import FakeS3
 
 CITY = "pagila.public.city"
 PAIR = "pagila.public.film_actor"
@@ -154,7 +155,7 @@ def test_events_come_in_the_topics_order_without_what_is_none() -> None:
         f"cdc-events/{CITY}/0/000000000004_1_2.json-1b4e28ba": b'{"city_id": 4',
         f"cdc-events/{CITY}2/0/000000000001_1_2.json": b'{"city_id": 9}\n',
     }
-    client: Any = Bucket("landing", objects)
+    client: Any = FakeS3("landing", objects)
     found = [row for batch in landed(client, [CITY]) for row in batch.to_pylist()]
     assert [json.loads(row["event"])["city_id"] for row in found] == [1, 2, 3]
     assert {(row["landing_prefix"], row["topic"]) for row in found} == {("cdc-events", CITY)}
@@ -170,7 +171,7 @@ def test_entries_in_quarantine_are_rows_of_their_tables_and_no_file_that_lies_th
         "_quarantine/b/2.json.gz.reason.json": json.dumps(whole).encode(),
         "_quarantine/bb/3.json": json.dumps(entry).encode(),
     }
-    client: Any = Bucket("lake", objects)
+    client: Any = FakeS3("lake", objects)
     found = [row for batch in quarantined(client, ["a", "b"]) for row in batch.to_pylist()]
     assert [(row["lake_table"], row["origin"], row["line"]) for row in found] == [
         ("a", "t/0/1.json", 2),

@@ -3,9 +3,11 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import ClientError, EndpointConnectionError
+from botocore.response import StreamingBody
 from confluent_kafka import KafkaError, Message
 
 from local.sink.consumer import Committed, GroupConsumer, TopicState
@@ -135,13 +137,14 @@ class FakeConsumer(GroupConsumer):
 
 
 class FakeS3:
-    """The S3 client calls that the sink uses, with S3's own error codes.
+    """The S3 client calls that the sink and readers of objects use, with S3's own error codes: a bucket of objects.
 
-    No object is ever replaced.
+    No object is ever replaced. A page lists one object.
     """
 
-    def __init__(self) -> None:
-        self.objects: dict[str, bytes] = {}
+    def __init__(self, bucket: str = BUCKET, objects: Mapping[str, bytes] = MappingProxyType({})) -> None:
+        self._bucket = bucket
+        self.objects = dict(objects)
         self.steps = Steps()
         self.failures = 0
         self.listed: list[str] = []
@@ -161,7 +164,7 @@ class FakeS3:
         self._answer(Bucket)
         if Key not in self.objects:
             raise self.exceptions.NoSuchKey({"Error": {"Code": "NoSuchKey"}}, "GetObject")
-        return {"Body": BytesIO(self.objects[Key])}
+        return {"Body": StreamingBody(BytesIO(self.objects[Key]), len(self.objects[Key]))}
 
     def get_paginator(self, operation: str) -> "FakeS3":
         assert operation == "list_objects_v2"
@@ -174,7 +177,7 @@ class FakeS3:
             yield {"Contents": [{"Key": key}]}
 
     def _answer(self, bucket: str) -> None:
-        assert bucket == BUCKET
+        assert bucket == self._bucket
         if self.failures:
             self.failures -= 1
             raise EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
@@ -266,6 +269,7 @@ def task_settings(**settings: Any) -> TaskSettings:
         "bucket": BUCKET,
         "prefix": "events",
         "region": "us-east-1",
+        "endpoint": "http://127.0.0.1:1",
         "flush_count": 3,
         "flush_interval_seconds": 60,
     }

@@ -128,7 +128,7 @@ class Pipeline:
         return [(gap["first"], gap["end"]) for gap in notes]
 
     def store(self) -> LandingStore:
-        return LandingStore(s3_client(region=REGION, endpoint=self.settings.endpoint), BUCKET, self.settings.name)
+        return LandingStore(s3_client(self.settings.endpoint), BUCKET, self.settings.name)
 
     def committed(self) -> int | None:
         try:

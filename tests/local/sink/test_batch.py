@@ -5,7 +5,7 @@ import struct
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from botocore.exceptions import ClientError, NoCredentialsError, ReadTimeoutError
+from botocore.exceptions import ClientError, ReadTimeoutError
 
 from local.sink.settings import MalformedValueError, Partition, SinkError, UnavailableError
 from local.sink.store import LandingStore
@@ -134,7 +134,6 @@ def answer(code: str, status: int) -> ClientError:
         (ReadTimeoutError(endpoint_url="http://a"), UnavailableError),
         (answer("NoSuchBucket", 404), SinkError),
         (answer("AccessDenied", 403), SinkError),
-        (NoCredentialsError(), SinkError),
     ],
 )
 def test_errors_say_whether_trying_again_helps(
