@@ -155,7 +155,7 @@ def test_a_derived_table_is_what_its_query_gives(places: Platform) -> None:
     wait_until(lambda: {one.name: one.lake_rows for one in made(places)} == wanted)
     wait(lambda: derived(places)[WAKANDA]["cities"] == 1)
     wait(lambda: sum(row["addresses"] for row in derived(places).values()) == 602)
-    wait_until(lambda: wanted.keys() <= set(places.services.aws.tables(GLUE_DATABASE)))
+    wait_until(lambda: wanted.keys() <= places.services.aws.tables(GLUE_DATABASE).keys())
     found, _ = made(places)
     assert found.state is not None
     assert not found.state.fails

@@ -4,6 +4,7 @@ import io
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,6 +82,12 @@ def wal(behind: int, *, end: str = "0/1000", active: bool = True, held: int | No
     return data(1, 1, slot=Slot(active=active, behind_bytes=behind, held_bytes=held), wal=end)
 
 
+def two(read_to: int | None) -> DataStatus:
+    """Two tables, the second of which has been read up to there."""
+    first = data(10, 10)
+    return replace(first, tables=(*first.tables, replace(first.tables[0], name="t", read_to=read_to)))
+
+
 def queue(entries: int) -> DataStatus:
     return data(1, 1, outbox_queue=OutboxQueue(entries=entries, seconds=2.5, failing=0, error=None), wal="0/1")
 
@@ -102,8 +109,10 @@ def queue(entries: int) -> DataStatus:
         ([(0, wal(60_000, end="0/10000")), (90, wal(60_000, end="0/10000"))], {"slot": (None, 0.0)}),
         ([(0, queue(0))], {"source": (0, 0.0)}),
         ([(0, queue(4))], {"source": (4, 2.5)}),
+        # S3 has answered for one of two tables alone.
+        ([(0, two(10)), (9, two(None))], {"job": (0, 0.0), "lake": (0, 0.0)}),
     ],
-    ids=["behind", "arrived", "slot", "a little WAL", "empty outbox queue", "outbox queue"],
+    ids=["behind", "arrived", "slot", "a little WAL", "empty outbox queue", "outbox queue", "unknown"],
 )
 def test_lag_is_in_events_and_seconds(
     looks: list[tuple[float, DataStatus]], lags: dict[str, tuple[int | None, float]]
