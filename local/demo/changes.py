@@ -56,17 +56,13 @@ def _changes(file: str) -> tuple[Change, ...]:
 def _change(text: str) -> Change:
     made, *rows = text.split("\n-- ")
     name, _, statements = made.partition("\n")
-    return Change(
-        name=name,
-        statements=tuple(" ".join(statement.split()) for statement in statements.split(";")[:-1]),
-        reaches=tuple(map(_affected, rows)),
-    )
-
-
-def _affected(text: str) -> AffectedRows:
-    shown, _, keys = text.partition("\n")
-    what, _, columns = shown.partition(": ")
-    return AffectedRows(what=what, keys=keys.strip().removesuffix(";"), shows=tuple(columns.split(", ")))
+    reaches = []
+    for shown, _, keys in (row.partition("\n") for row in rows):
+        what, _, columns = shown.partition(": ")
+        shows = tuple(columns.split(", "))
+        reaches.append(AffectedRows(what=what, keys=keys.strip().removesuffix(";"), shows=shows))
+    each = tuple(" ".join(statement.split()) for statement in statements.split(";")[:-1])
+    return Change(name=name, statements=each, reaches=tuple(reaches))
 
 
 ORDER_CHANGES, PLACE_CHANGES = _changes("orders.sql"), _changes("places.sql")

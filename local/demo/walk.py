@@ -14,8 +14,8 @@ from local.comparison.command import REPORT, print_comparison, write
 from local.comparison.compare import TableComparison
 from local.comparison.reconcile import compare_platform
 from local.demo.changes import ORDER_CHANGES, PLACE_CHANGES, Change
-from local.demo.display import Display, print_tables
-from local.demo.jdbc_connector import JdbcConnector, print_polled
+from local.demo.display import Display, print_counts, print_tables
+from local.demo.jdbc_connector import JdbcConnector
 from local.demo.watch import Watch
 from local.errors import PlatformError
 from local.files import BUILD
@@ -174,7 +174,9 @@ def _sent(jdbc: JdbcConnector, platform: Platform, display: Display) -> dict[str
     with display.step("what the JDBC connector has sent") as note:
         found = jdbc.sent(platform)
         note(f"{sum(one.records for one in found):,} records")
-    print_polled(display.console, jdbc.called, found)
+    columns = ("topic", "records", "missing", "stale", "too many")
+    rows = ((one.topic, one.records, one.missing, one.stale, one.extra) for one in found)
+    print_counts(display.console, f"alongside: {jdbc.called}", columns, rows)
     return {"connector": jdbc.called, "topics": [asdict(one) for one in found]}
 
 

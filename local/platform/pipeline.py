@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Sequence
 
 import psycopg2
-from botocore.exceptions import BotoCoreError, ClientError
 from confluent_kafka import KafkaException
 from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
@@ -23,6 +22,7 @@ from local.resnapshot.recreated_topic import FormerTopic
 from local.services.connect_api import RequestError
 from local.services.processes import Processes
 from local.services.source_database import Slot, has_rows
+from local.sink.settings import UnavailableError
 from plugins.connector_names import sink_group
 
 DATA_TIMEOUT_S = 600
@@ -252,7 +252,7 @@ class LocalPipeline:
         """Raise LostChangesError when the awaited data can't come. A service that is down is ignored."""
         try:
             problem = self.lost_changes()
-        except (KafkaException, TimeoutError, RequestError, psycopg2.Error, BotoCoreError, ClientError):
+        except (KafkaException, TimeoutError, RequestError, psycopg2.Error, UnavailableError):
             return
         if problem:
             raise LostChangesError(problem)

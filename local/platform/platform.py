@@ -182,11 +182,6 @@ class Platform:
                 if path != self.lock.path:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    @property
-    def forgotten(self) -> bool:
-        """Whether the record of the last start is unreadable."""
-        return self.record.read().unreadable
-
     def expected(self) -> frozenset[str]:
         """Name the services that the last `up` has started; none after a `down`."""
         return self.record.read().services

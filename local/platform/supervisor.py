@@ -165,9 +165,9 @@ class Supervisor:
 
     def look(self) -> None:
         """Restart what is dead or failed and has waited long enough. Raises LockedError, CancelledError."""
-        if self._platform.forgotten != self._forgotten:
-            self._forgotten = self._platform.forgotten
-            if self._forgotten:
+        if (forgotten := self._platform.record.read().unreadable) != self._forgotten:
+            self._forgotten = forgotten
+            if forgotten:
                 self._log("the record is unreadable, so nothing is restarted: see `./lake status`")
         was_full, self._full = self._full, free_bytes(self._platform.state_dir) < LEAST_FREE_BYTES
         if was_full and not self._full:

@@ -124,6 +124,8 @@ def test_passwords_are_made_once_and_reading_makes_none(tmp_path: Path) -> None:
     assert not folder.exists()
     folder.mkdir(mode=0o700)
     (folder / "superuser").touch()
+    (folder / "connector").write_bytes(b"\xff" * 99)
+    assert passwords(folder).connector == ""
     files = password_files(folder)
     with ThreadPoolExecutor(8) as pool:
         seen = set(pool.map(created, [path for path in files for _ in range(8)]))
