@@ -13,10 +13,9 @@ from rich.console import Console
 from local.comparison.command import REPORT, print_comparison, write
 from local.comparison.compare import TableComparison
 from local.comparison.reconcile import compare_platform
-from local.demo.changes import ORDER_CHANGES, PLACE_CHANGES, Change
 from local.demo.display import Display, print_counts, print_tables
 from local.demo.jdbc_connector import JdbcConnector
-from local.demo.watch import Watch
+from local.demo.watch import ORDER_CHANGES, PLACE_CHANGES, Change, Watch
 from local.errors import PlatformError
 from local.files import BUILD
 from local.look.json_lines import count_quarantined

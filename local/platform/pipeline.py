@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import psycopg2
 from confluent_kafka import KafkaException
-from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
 from contract.lake import LANDING_PREFIX
 from contract.table_names import table_option
@@ -196,8 +195,15 @@ class LocalPipeline:
 
     def _with_rows(self, tables: Sequence[LocalTable]) -> list[LocalTable]:
         """Return the tables that have rows: the lake has no table for an empty one."""
+        found = []
         with contextlib.closing(connect(self._services.database.parameters())) as connection:
-            return [table for table in tables if _may_have_rows(connection, table)]
+            for table in tables:
+                # Where a policy may hide rows, the job fails at that table alone, and says so.
+                with contextlib.suppress(psycopg2.errors.InsufficientPrivilege):
+                    if not has_rows(connection, table.entry):
+                        continue
+                found.append(table)
+        return found
 
     def topic_ends(self) -> dict[str, int]:
         """Return the offset that the next event of each topic will get."""
@@ -291,13 +297,6 @@ class LocalPipeline:
             return waited >= ENOUGH_S and ends[-1] > ends[0]
 
         return over
-
-
-def _may_have_rows(connection: Connection, table: LocalTable) -> bool:
-    """Tell whether to wait for a table's rows: where a policy may hide them, the job fails at it alone, and says so."""
-    with contextlib.suppress(psycopg2.errors.InsufficientPrivilege):
-        return has_rows(connection, table.entry)
-    return True
 
 
 class QueriedPipeline(LocalPipeline):

@@ -20,7 +20,7 @@ from local.comparison.reconcile import reconcile_platform
 from local.comparison.run import compare_tables
 from local.dashboard.changes import Change
 from local.dashboard.watcher import Watcher
-from local.demo.changes import PLACE_CHANGES
+from local.demo.watch import PLACE_CHANGES
 from local.platform.platform import Platform
 from local.platform.services import GLUE_DATABASE
 from local.query import command as query_command

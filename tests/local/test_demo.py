@@ -18,11 +18,10 @@ from cli.__main__ import app
 from contract.errors import CANNOT
 from local.comparison.compare import Difference, TableComparison
 from local.demo import walk, watch
-from local.demo.changes import PLACE_CHANGES, AffectedRows, Change, show
 from local.demo.display import Display, print_tables
 from local.demo.jdbc_connector import KEYED, STAMPS, JdbcConnector, Polled, compared
 from local.demo.walk import PIPELINE, Proof, places_demo
-from local.demo.watch import NotArrivedError, Seen, Watch
+from local.demo.watch import PLACE_CHANGES, AffectedRows, Change, NotArrivedError, Seen, Watch, show
 from local.errors import PlatformError
 from settings.load import load_pipeline
 
