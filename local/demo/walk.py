@@ -94,8 +94,10 @@ def run(walk: WalkThrough, console: Console, folder: Path) -> tuple[Proof, float
     if folder.resolve() != walk.folder and any(folder.glob("*")) and not mark.exists():
         raise PlatformError(f"{folder} has other files than a demo's: give a new or empty folder")
     platform = Platform(folder / "platform", walk.options)
+    summary_file = folder / "summary.json"
     with platform.lock.held(), display.live():
         mark.touch()
+        summary_file.unlink(missing_ok=True)  # it would say how an earlier run went
         platform.remove()  # remains of an earlier run, including its processes if it was killed
         try:
             loaded = _start(platform, display)
@@ -106,7 +108,7 @@ def run(walk: WalkThrough, console: Console, folder: Path) -> tuple[Proof, float
             platform.down(display.progress)
     seconds = round(time.monotonic() - started, 1)
     summary = {**proof.counts, **proof.more, "seconds_total": seconds, "steps": steps}
-    (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+    summary_file.write_text(json.dumps(summary, indent=2) + "\n")
     return proof, seconds
 
 

@@ -195,6 +195,7 @@ def test_a_folder_that_isnt_a_demos_is_refused_and_one_that_is_begins_again(
 def test_an_error_or_interrupt_stops_the_platform_and_writes_no_summary(
     walked: walk.WalkThrough, platform: MagicMock, tmp_path: Path, error: BaseException
 ) -> None:
+    walk.run(walked, Console(quiet=True), tmp_path)
     with pytest.raises(type(error)):
         walk.run(replace(walked, prove=Mock(side_effect=error)), Console(quiet=True), tmp_path)
     assert done(platform)[-2:] == ["down", "__exit__"]
