@@ -9,6 +9,7 @@ from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
 from db.source.replication import OUTBOX
 from local.errors import LostChangesError, PlatformError
@@ -241,6 +242,10 @@ def test_a_bucket_that_doesnt_answer_yet_says_nothing_of_losses(
     monkeypatch.setattr(found.database, "replication", lambda *_: state)
     monkeypatch.setattr(found.kafka, "topic_id", lambda _name: "1")
     monkeypatch.setattr(ConnectApi, "stored_offsets", lambda *_: [])
+    s3 = Mock(
+        **{"get_object.side_effect": EndpointConnectionError(endpoint_url="s3"), "exceptions.NoSuchKey": KeyError}
+    )
+    monkeypatch.setattr(found.s3, "client", lambda: s3)
     pipeline = moving(found)
     with pytest.raises(UnavailableError, match="Could not connect"):
         pipeline.lost_changes()
