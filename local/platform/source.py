@@ -51,31 +51,26 @@ def make_ready(services: Services) -> str:
 
 
 def _load_northwind(services: Services) -> str:
-    """Load the shop with its outbox; migrate the outbox of an earlier start to this version."""
+    """Load the shop with its outbox, or migrate the outbox of an earlier start to this version.
+
+    Raises PlatformError when the user asks for other rows than were loaded: they are loaded only once.
+    """
     database, options = services.database, services.options
     parameters = database.parameters()
     if database.is_loaded():
-        _refuse_other_data(services)
+        if options.scale is not None or options.dump is not None:
+            asked = loading.data_set(scale=options.scale or 1, dump=options.dump)
+            with transaction(parameters) as cursor:
+                loaded = loading.recorded_data_set(cursor)
+            if asked != loaded:
+                raise PlatformError(
+                    f"the source database has {loaded or 'unknown rows'}, so it can't be started with {asked}: start it"
+                    f" without --scale and --from, or `./lake down` and remove {services.folder} to load again"
+                )
         migrated = ", outbox migrated" if migrate(parameters).changed else ""
         return f"{database.outbox_rows():,} orders kept{migrated}"
     wanted = LoadOptions(connector_password=services.passwords.connector, scale=options.scale or 1, dump=options.dump)
     return f"{load(parameters, wanted).events:,} orders loaded"
-
-
-def _refuse_other_data(services: Services) -> None:
-    """Raise PlatformError when the user asks for other rows than were loaded: they are loaded only once."""
-    options = services.options
-    if options.scale is None and options.dump is None:
-        return
-    wanted = loading.data_set(scale=options.scale or 1, dump=options.dump)
-    with transaction(services.database.parameters()) as cursor:
-        loaded = loading.recorded_data_set(cursor)
-    if wanted != loaded:
-        raise PlatformError(
-            f"the source database has {loaded or 'unknown rows'}, so it can't be started with"
-            f" {wanted}: start it without --scale and --from, or `./lake down` and remove {services.folder} to load"
-            " again"
-        )
 
 
 def _let_read(parameters: Mapping[str, Any], name: str, password: str) -> None:
