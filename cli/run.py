@@ -90,7 +90,7 @@ def status(*, folder: Folder = None, pipeline: Pipeline = None, table: Tables = 
     from local.console import console
     from local.platform.command import find_platform
     from local.state.collect import Collector
-    from local.state.show_status import print_status
+    from local.state.rows import print_status
 
     found = Collector(find_platform(folder, pipeline)).look(table or ())
     if json:

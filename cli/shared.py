@@ -6,9 +6,8 @@ import json
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -68,14 +67,11 @@ Folder = Annotated[
 
 class _Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
-        with one_line_errors(str(ctx.info_name), _selecting(ctx.params)):
+        # Those that select the platform of this call, for the commands that an error names.
+        options = (("-p", ctx.params.get("pipeline")), ("--folder", ctx.params.get("folder")))
+        selecting = (f" {name} {shlex.quote(str(value))}" for name, value in options if value is not None)
+        with one_line_errors(str(ctx.info_name), "".join(selecting)):
             return super().invoke(ctx)
-
-
-def _selecting(given: Mapping[str, Any]) -> str:
-    """Return the options that select the platform of this call, for the commands that an error names."""
-    options = (("-p", given.get("pipeline")), ("--folder", given.get("folder")))
-    return "".join(f" {name} {shlex.quote(str(value))}" for name, value in options if value is not None)
 
 
 class Commands(typer.Typer):
@@ -97,7 +93,7 @@ def one_line_errors(command: str, options: str = "") -> Iterator[None]:
     """
     # nohup has SIGHUP ignored.
     ends = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, _interrupt) for number in ends}
+    before = {number: signal.signal(number, signal.default_int_handler) for number in ends}
     try:
         with errors.one_line_errors(command, options=options):
             try:
@@ -114,10 +110,6 @@ def one_line_errors(command: str, options: str = "") -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def print_json(found: Any) -> None:

@@ -1,11 +1,9 @@
 """`./lake source`: describe and prepare your database; load and migrate the outbox's."""
 
 import contextlib
-import functools
-import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -29,46 +27,27 @@ ChangePassword = Annotated[
     bool, typer.Option("--change-password", help="Give an existing role a new password; its other pipelines too.")
 ]
 # How to log in to load and to migrate.
-LOGIN = {
-    "secret": Annotated[
-        str | None,
-        typer.Option(
-            "--secret-id",
-            metavar="NAME|ARN",
-            help="AWS secret, as RDS writes it, to take the options below and the password from.",
-        ),
-    ],
-    "host": Annotated[str | None, typer.Option(help="Server's host name or address.", show_default="localhost")],
-    "hostaddr": Annotated[
-        str | None,
-        typer.Option(
-            metavar="IP",
-            help="Connect to this address instead, such as a tunnel's; the certificate must still be --host's.",
-        ),
-    ],
-    "port": Annotated[int | None, typer.Option(min=1, max=65535, help="Server's port.", show_default="5432")],
-    "dbname": Annotated[str | None, typer.Option(help="The source database; it must exist.", show_default="devdb")],
-    "user": Annotated[
-        str | None, typer.Option(help="User that may create schemas, publications and roles.", show_default="postgres")
-    ],
-}
-
-
-def _with_login(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command LOGIN's options, which it takes as one, `login`."""
-
-    @functools.wraps(command)
-    def run(**options: Any) -> None:
-        command(login={name: options.pop(name) for name in LOGIN}, **options)
-
-    signature = inspect.signature(command)
-    own = [parameter for parameter in signature.parameters.values() if parameter.name != "login"]
-    login = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        for name, kind in LOGIN.items()
-    ]
-    run.__signature__ = signature.replace(parameters=[*login, *own])  # type: ignore[attr-defined]
-    return run
+Secret = Annotated[
+    str | None,
+    typer.Option(
+        "--secret-id",
+        metavar="NAME|ARN",
+        help="AWS secret, as RDS writes it, to take the options below and the password from.",
+    ),
+]
+Host = Annotated[str | None, typer.Option(help="Server's host name or address.", show_default="localhost")]
+Hostaddr = Annotated[
+    str | None,
+    typer.Option(
+        metavar="IP",
+        help="Connect to this address instead, such as a tunnel's; the certificate must still be --host's.",
+    ),
+]
+Port = Annotated[int | None, typer.Option(min=1, max=65535, help="Server's port.", show_default="5432")]
+Dbname = Annotated[str | None, typer.Option(help="The source database; it must exist.", show_default="devdb")]
+User = Annotated[
+    str | None, typer.Option(help="User that may create schemas, publications and roles.", show_default="postgres")
+]
 
 
 @app.command()
@@ -125,10 +104,14 @@ def _each_line() -> Iterator[None]:
 
 
 @app.command()
-@_with_login
 def load(
     *,
-    login: dict[str, Any],
+    secret: Secret = None,
+    host: Host = None,
+    hostaddr: Hostaddr = None,
+    port: Port = None,
+    dbname: Dbname = None,
+    user: User = None,
     connector_secret_id: Annotated[
         str | None, typer.Option(metavar="NAME|ARN", help="AWS secret that has the password for the connector's role.")
     ] = None,
@@ -154,7 +137,7 @@ def load(
     from db.loading import LoadOptions
 
     with one_line_errors("error", interrupted="interrupted, nothing was loaded"):
-        parameters = log_in.parameters(**login)
+        parameters = log_in.parameters(secret=secret, host=host, hostaddr=hostaddr, port=port, dbname=dbname, user=user)
         if not yes:
             _confirm(f"{parameters['dbname']} at {parameters['host']}:{parameters['port']}", replace=replace)
         log_in.add_password(parameters)
@@ -215,10 +198,14 @@ def _load_showing_progress(parameters: dict[str, str | int], options: "LoadOptio
 
 
 @app.command()
-@_with_login
 def migrate(
     *,
-    login: dict[str, Any],
+    secret: Secret = None,
+    host: Host = None,
+    hostaddr: Hostaddr = None,
+    port: Port = None,
+    dbname: Dbname = None,
+    user: User = None,
     max_wait_s: Annotated[
         float, typer.Option("--max-wait", min=0, help="Seconds to wait for transactions that have the tables.")
     ] = 60,
@@ -234,7 +221,7 @@ def migrate(
     from db.migrating import migrate as bring_up
 
     with one_line_errors("error", interrupted="interrupted: call it again for what is left"):
-        parameters = log_in.parameters(**login)
+        parameters = log_in.parameters(secret=secret, host=host, hostaddr=hostaddr, port=port, dbname=dbname, user=user)
         log_in.add_password(parameters)
         done = bring_up(parameters, max_wait_s=max_wait_s)
     what = "migrated" if done.changed else "up to date already"

@@ -64,10 +64,10 @@ def tail(path: Path, size: int, *, start: int = 0) -> str:
 
 
 def kept_password(path: Path) -> str:
-    """Return the password kept in a file; empty when it is lost."""
+    """Return the password kept in a file; empty when it is lost, or what is left isn't text."""
     try:
         return path.read_text(encoding="utf-8").rstrip("\n")
-    except FileNotFoundError:
+    except (FileNotFoundError, UnicodeDecodeError):
         return ""
 
 
@@ -76,8 +76,8 @@ def create_password(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        if not file.read().rstrip("\n"):
-            file.seek(0)
+        if not kept_password(path):
+            file.truncate()
             file.write(secrets.token_urlsafe(24) + "\n")
             file.flush()
             os.fsync(file.fileno())

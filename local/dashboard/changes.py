@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from contract.events import CREATE, DELETE, DELETED, IS_DELETED, OPERATION, PREFIX, READ, SOURCE_TIME_MS, UPDATE
+from contract.events import (
+    CREATE,
+    DELETE,
+    DELETED,
+    IS_DELETED,
+    OPERATION,
+    PREFIX,
+    READ,
+    SETTLED,
+    SOURCE_TIME_MS,
+    TRUNCATE,
+    UPDATE,
+)
 from local.console import cut
 from local.look.topic import RawEvent, Topic
 
@@ -23,7 +35,7 @@ FIRST_EVENTS, ROWS = 1_000, 5_000
 # Debezium's type for days since 1970 (`connect.name`).
 DATE = "io.debezium.time.Date"
 EPOCH_DAY, MOST_DAYS = date(1970, 1, 1), 700_000
-WORDS = {CREATE: "inserted", UPDATE: "updated", DELETE: "deleted"}
+WORDS = {CREATE: "inserted", UPDATE: "updated", DELETE: "deleted", TRUNCATE: "emptied"}
 
 # A row's values as text; None for NULL.
 Row = Mapping[str, str | None]
@@ -51,13 +63,13 @@ def change(
     """Return the change of a row; `before` and `after` are None where it doesn't exist or isn't known."""
     columns = differing(before, after)
     more = ((f"and {len(columns) - COLUMNS:,} more", "", ""),) if len(columns) > COLUMNS else ()
-    unseen = () if before is not None or operation == CREATE else (("", "not seen", ""),)
+    unseen = () if before is not None or operation in (CREATE, TRUNCATE) else (("", "not seen", ""),)
     return Change(
         table=table,
         what=WORDS.get(operation, operation),
         key=cut(", ".join(f"{name} = {value}" for name, value in key.items()), KEY_CHARACTERS),
         at=at,
-        columns=(*unseen, *columns[:COLUMNS], *more) or (("", "", "the same"),),
+        columns=(*unseen, *columns[:COLUMNS], *more) or (("", "", "" if operation == TRUNCATE else "the same"),),
     )
 
 
@@ -121,7 +133,9 @@ class TopicChanges:
         if not (isinstance(key, dict) and isinstance(found, dict)):
             return
         operation, before, after = str(found.get(OPERATION)), self._rows.pop(event.key, None), None
-        if found.get(DELETED) == IS_DELETED or operation == DELETE:
+        if operation == TRUNCATE:
+            self._rows.clear()
+        elif found.get(DELETED) == IS_DELETED or operation == DELETE:
             operation = DELETE
         else:
             after = self._rows[event.key] = {
@@ -129,7 +143,7 @@ class TopicChanges:
             }
             if len(self._rows) > ROWS:
                 self._rows.popitem(last=False)
-        if operation != READ:  # the snapshot's rows aren't changes
+        if operation not in (READ, SETTLED):  # the snapshot's rows and marks for the job aren't changes
             made = found.get(SOURCE_TIME_MS)
             at = made / 1000 if isinstance(made, int) else None
             self._newest.appendleft(change(self._table, operation, key, at, before, after))

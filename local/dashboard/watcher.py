@@ -1,11 +1,18 @@
-"""Combines the looks at one platform into the picture that the page draws."""
+"""Polls one platform for all viewers, and combines the answers into the picture that the page draws.
 
+Each source is polled in its own thread: one that hangs blocks no other, and the picture reports it.
+"""
+
+import json
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
+
+import psutil
 
 from contract.states import JOB, Word
 from contract.table_names import lake_name
@@ -13,18 +20,22 @@ from local.comparison.command import REPORT
 from local.dashboard.changes import Change, TopicChanges
 from local.dashboard.commit_changes import CommitChanges
 from local.dashboard.commit_log import CommitLog, Logged
-from local.dashboard.files import read_reconciled, running_command
 from local.platform.platform import Platform
 from local.platform.services import LocalDerived, LocalTable
 from local.platform.supervisor import read_restarts
 from local.problem import Problem
 from local.state.collect import Collector, PipelineState
 from local.state.history import Commit, Commits, Failure, Failures, restarted
-from local.state.poller import Poller
-from local.state.word import Alive, State, judge
+from local.state.word import DOWN, UP, Alive, State, judge
 from settings.load import PIPELINES
 
+Value = TypeVar("Value")
 PICTURE_S = 0.5
+PAUSE_S = 1.0
+# While answers stay the same, the pause is this many times the CPU seconds of the last poll, up to a limit.
+QUIET, LONGEST_S = 60, 15.0
+# As in `python -m cli up`, which `./lake up` runs.
+PROGRAM = "cli"
 # The columns' description in a commit's metadata.
 SCHEMA = "schema"
 # A table's commits are read again after this time at most, even if the job's log has no new one.
@@ -56,6 +67,63 @@ class Picture:
     @property
     def state(self) -> State:
         return self.found.state
+
+
+class Poller(Generic[Value]):
+    """Repeats one query. `value`: the last answer. `error`: why the last attempt failed, in one line.
+
+    `woken` ends the pause; it is long while answers stay the same by `key`.
+    """
+
+    def __init__(
+        self, name: str, ask: Callable[[], Value], key: Callable[[Value], object] = lambda value: value
+    ) -> None:
+        self.name = name
+        self.value: Value | None = None
+        self.error: str | None = None
+        self.woken = threading.Event()
+        self._ask = ask
+        self._key = key
+        self._last: object = None
+        self._pause_s = PAUSE_S
+        self._ended = time.monotonic()
+        self._took_s = 0.0
+
+    def start(self, stop: threading.Event) -> threading.Thread:
+        """Start polling in a daemon thread, since a query that never ends must not keep the program from exiting."""
+        thread = threading.Thread(target=self._run, args=[stop], name=f"look at {self.name}", daemon=True)
+        thread.start()
+        return thread
+
+    @property
+    def unanswered_s(self) -> float:
+        return time.monotonic() - self._ended
+
+    @property
+    def silent_s(self) -> float:
+        """Seconds overdue; 0 until twice the last poll's duration: large tables take a while to count."""
+        unanswered_s = self.unanswered_s - self._pause_s
+        return unanswered_s if unanswered_s > 2 * self._took_s else 0.0
+
+    def ask(self) -> None:
+        began, used = time.monotonic(), time.process_time()
+        last, self._last = self._last, None
+        try:
+            self.value = self._ask()
+            self.error, self._last = None, self._key(self.value)
+        except Exception as error:  # noqa: BLE001  (any error may be gone at the next poll)
+            self.error = (str(error) or type(error).__name__).splitlines()[0]
+        is_quiet = self.error is None and self._last == last
+        quiet_s = min(QUIET * (time.process_time() - used), LONGEST_S)
+        self._pause_s = max(PAUSE_S, quiet_s) if is_quiet else PAUSE_S
+        self._ended = time.monotonic()
+        self._took_s = self._ended - began
+
+    def _run(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            self.ask()
+            self.woken.wait(self._pause_s)
+            self.woken.clear()
 
 
 class Watcher:
@@ -181,3 +249,26 @@ class Watcher:
 def _moved(found: PipelineState) -> object:
     """Return what stays the same while nothing happens."""
     return found.state.word, found.data.tables, len(found.problems)
+
+
+def read_reconciled(path: Path) -> tuple[str, ...]:
+    """Return when source and lake were last compared, and each table's result, from the report."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        at = str(found["at"]).replace("T", " ").replace("+00:00", " UTC")
+        tables = [str(one["line"]).replace("  ", ", ") for one in found["tables"]]
+        return f"{at}: {'equal' if found['equal'] else 'not equal'}", *tables
+    except (OSError, ValueError, LookupError, TypeError):
+        return ("not yet: `./lake reconcile` compares source and lake",)
+
+
+def running_command(lock: Path) -> str | None:
+    """Return `up` or `down` while the last command that took the lock is one of these and still runs; else None.
+
+    The lock's file holds the process id of the last holder. Taking the lock to find out would block other commands.
+    """
+    try:
+        arguments = psutil.Process(int(lock.read_text(encoding="utf-8"))).cmdline()
+    except (OSError, ValueError, psutil.Error):
+        return None
+    return next((after for before, after in pairwise(arguments) if before == PROGRAM and after in (UP, DOWN)), None)

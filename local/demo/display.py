@@ -12,8 +12,7 @@ from rich.table import Table
 from contract import events
 from local.comparison.command import lines, put
 from local.comparison.compare import TableComparison
-from local.demo.changes import show
-from local.demo.watch import Seen
+from local.demo.watch import Seen, show
 from local.platform.startup import Step, StepState
 
 EVENTS_SHOWN = 2

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
-from local.demo.display import Display, print_counts
+from local.demo.display import Display
 from local.demo.watch import rows_of, source_cursor
 from local.errors import PlatformError
 from local.look.topic import Topic
@@ -145,12 +143,6 @@ def compared(
     stale = sum(not _same(row, last[number]) for number, row in rows.items() if number in last)
     missing, extra = len(rows.keys() - last.keys()), len(last.keys() - rows.keys())
     return Polled(topic=topic, records=len(records), missing=missing, stale=stale, extra=extra)
-
-
-def print_polled(console: Console, called: str, found: list[Polled]) -> None:
-    columns = ("topic", "records", "missing", "stale", "too many")
-    rows = ((one.topic, one.records, one.missing, one.stale, one.extra) for one in found)
-    print_counts(console, f"alongside: {called}", columns, rows)
 
 
 def _same(row: Mapping[str, Any], record: Mapping[str, Any]) -> bool:

@@ -13,10 +13,9 @@ from rich.console import Console
 from local.comparison.command import REPORT, print_comparison, write
 from local.comparison.compare import TableComparison
 from local.comparison.reconcile import compare_platform
-from local.demo.changes import ORDER_CHANGES, PLACE_CHANGES, Change
-from local.demo.display import Display, print_tables
-from local.demo.jdbc_connector import JdbcConnector, print_polled
-from local.demo.watch import Watch
+from local.demo.display import Display, print_counts, print_tables
+from local.demo.jdbc_connector import JdbcConnector
+from local.demo.watch import ORDER_CHANGES, PLACE_CHANGES, Change, Watch
 from local.errors import PlatformError
 from local.files import BUILD
 from local.look.json_lines import count_quarantined
@@ -95,8 +94,10 @@ def run(walk: WalkThrough, console: Console, folder: Path) -> tuple[Proof, float
     if folder.resolve() != walk.folder and any(folder.glob("*")) and not mark.exists():
         raise PlatformError(f"{folder} has other files than a demo's: give a new or empty folder")
     platform = Platform(folder / "platform", walk.options)
+    summary_file = folder / "summary.json"
     with platform.lock.held(), display.live():
         mark.touch()
+        summary_file.unlink(missing_ok=True)  # it would say how an earlier run went
         platform.remove()  # remains of an earlier run, including its processes if it was killed
         try:
             loaded = _start(platform, display)
@@ -107,7 +108,7 @@ def run(walk: WalkThrough, console: Console, folder: Path) -> tuple[Proof, float
             platform.down(display.progress)
     seconds = round(time.monotonic() - started, 1)
     summary = {**proof.counts, **proof.more, "seconds_total": seconds, "steps": steps}
-    (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+    summary_file.write_text(json.dumps(summary, indent=2) + "\n")
     return proof, seconds
 
 
@@ -174,7 +175,9 @@ def _sent(jdbc: JdbcConnector, platform: Platform, display: Display) -> dict[str
     with display.step("what the JDBC connector has sent") as note:
         found = jdbc.sent(platform)
         note(f"{sum(one.records for one in found):,} records")
-    print_polled(display.console, jdbc.called, found)
+    columns = ("topic", "records", "missing", "stale", "too many")
+    rows = ((one.topic, one.records, one.missing, one.stale, one.extra) for one in found)
+    print_counts(display.console, f"alongside: {jdbc.called}", columns, rows)
     return {"connector": jdbc.called, "topics": [asdict(one) for one in found]}
 
 

@@ -1,6 +1,7 @@
 """What `up` derives from a pipeline and a DSN, how to reach what it started, and what `down` leaves behind."""
 
 import os
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -124,9 +125,9 @@ def _source(platform: Platform) -> str:
     outside, source = platform.options.outside, platform.source
     if outside is not None:
         return f"{outside}, as {source['user']}"
-    psql = relative(platform.services.postgres.program("psql"))
+    psql, password = platform.services.postgres.program("psql"), platform.record.password_file
     login = f"-h {source['host']} -p {source['port']} -U {source['user']} {source['dbname']}"
-    return f"PGPASSFILE={relative(platform.record.password_file)} {psql} {login}"
+    return f"PGPASSFILE={shlex.quote(relative(password))} {shlex.quote(relative(psql))} {login}"
 
 
 def relative(path: Path) -> str:

@@ -143,8 +143,7 @@ class Connectors:
         """The source connector's configuration, without the tables that are set aside."""
         configuration = source_connector(self._captured)
         if self.hashed:
-            salt = self._services.connect.secret_reference("salt", SALT_KEY, self.salt)
-            configuration[SALT_PROPERTY] = salt
+            configuration[SALT_PROPERTY] = self._services.connect.secret_reference("salt", SALT_KEY, self.salt)
         return self._acting_as(SOURCE, configuration)
 
     @property
@@ -235,20 +234,16 @@ class Connectors:
         failure = self._services.connect.api.failed(self.source.name)
         if failure is None or failure.table is None or len(self._captured.tables) <= 1:
             return None
-        self.aside.put(failure.table, failure.reason + self._found_in(failure.table))
-        self.start_source()
-        return failure.table
-
-    def _found_in(self, name: str) -> str:
-        """Return where in a table the blocking value is, if a short search finds it."""
-        entry = next((table for table in self._services.pipeline.tables if table.name == name), None)
-        found = ""
-        # The table is set aside even when the search fails.
+        reason = failure.reason
+        # Where the blocking value is, if a short search finds it; the table is set aside even when that fails.
         with contextlib.suppress(psycopg2.Error, LoadError):
-            if entry is not None:
+            for entry in (table for table in self._services.pipeline.tables if table.name == failure.table):
                 with contextlib.closing(connect(self._services.database.parameters())) as connection:
                     found = what_stops(connection, entry)
-        return f"; found in {found}" if found else ""
+                reason += f"; found in {found}" if found else ""
+        self.aside.put(failure.table, reason)
+        self.start_source()
+        return failure.table
 
     def take_back(self, tables: Iterable[str]) -> list[str]:
         """Capture and read the set-aside ones of these tables; name them. Raises PlatformError when one fails again."""
@@ -287,8 +282,7 @@ class Connectors:
         """Start the stand-in of the S3 sink, unless it runs with this configuration."""
         path = self._folder / "sink" / "sink.json"
         configuration = json.dumps({"name": self.sink.name, "config": sink_connector(self.sink)}, indent=1) + "\n"
-        kafka = self._services.kafka
-        login = kafka.users.client_path(SINK)
+        kafka, login = self._services.kafka, self._services.kafka.users.client_path(SINK)
         before = login.read_text(encoding="utf-8") if login.exists() else ""
         kafka.users.client_file(SINK, kafka.bootstrap_servers)
         if self._processes.main("sink") is not None:
@@ -297,10 +291,9 @@ class Connectors:
                 return
             self._processes.stop("sink", grace_s=SINK_GRACE_S)
             # It may have asked for the topic of a table that is no longer captured.
-            self._services.kafka.rights_mark.touch()
+            kafka.rights_mark.touch()
         write_private(path, configuration)
-        argv = [sys.executable, "-m", "local.sink", "--config", str(path)]
-        argv += ["--kafka", str(login)]
+        argv = [sys.executable, "-m", "local.sink", "--config", str(path), "--kafka", str(login)]
         self._processes.start("sink", Command(argv=argv, folder=ROOT, environment=ENVIRONMENT))
 
     @property

@@ -190,17 +190,15 @@ class TableStates:
             if job != self._job:
                 # A new run: states from the previous one no longer count.
                 self._job, self._position, self._states = job, start or 0, {}
-            if job is not None:
-                self._read_on()
+            if job is None:
+                return {}
+            with contextlib.suppress(FileNotFoundError), self._processes.log_file(_NAME).open("rb") as log:
+                log.seek(self._position)
+                for line in log:
+                    if not line.endswith(b"\n"):
+                        break  # an incomplete line: the next call reads it
+                    self._position += len(line)
+                    if line.startswith(_BEGINNING) and (found := parse(line.decode(errors="replace").rstrip())):
+                        table, state, detail = found
+                        self._states[table] = TableState(state=state, detail=detail)
             return dict(self._states)
-
-    def _read_on(self) -> None:
-        with contextlib.suppress(FileNotFoundError), self._processes.log_file(_NAME).open("rb") as log:
-            log.seek(self._position)
-            for line in log:
-                if not line.endswith(b"\n"):
-                    break  # an incomplete line: the next call reads it
-                self._position += len(line)
-                if line.startswith(_BEGINNING) and (found := parse(line.decode(errors="replace").rstrip())):
-                    table, state, detail = found
-                    self._states[table] = TableState(state=state, detail=detail)

@@ -5,9 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 
 import psycopg2
-from botocore.exceptions import BotoCoreError, ClientError
 from confluent_kafka import KafkaException
-from psycopg2.extensions import connection as Connection  # noqa: N812 - a class with a lower-case name
 
 from contract.lake import LANDING_PREFIX
 from contract.table_names import table_option
@@ -23,6 +21,7 @@ from local.resnapshot.recreated_topic import FormerTopic
 from local.services.connect_api import RequestError
 from local.services.processes import Processes
 from local.services.source_database import Slot, has_rows
+from local.sink.settings import UnavailableError
 from plugins.connector_names import sink_group
 
 DATA_TIMEOUT_S = 600
@@ -197,8 +196,15 @@ class LocalPipeline:
 
     def _with_rows(self, tables: Sequence[LocalTable]) -> list[LocalTable]:
         """Return the tables that have rows: the lake has no table for an empty one."""
+        found = []
         with contextlib.closing(connect(self._services.database.parameters())) as connection:
-            return [table for table in tables if _may_have_rows(connection, table)]
+            for table in tables:
+                # Where a policy may hide rows, the job fails at that table alone, and says so.
+                with contextlib.suppress(psycopg2.errors.InsufficientPrivilege):
+                    if not has_rows(connection, table.entry):
+                        continue
+                found.append(table)
+        return found
 
     def topic_ends(self) -> dict[str, int]:
         """Return the offset that the next event of each topic will get."""
@@ -253,7 +259,7 @@ class LocalPipeline:
         """Raise LostChangesError when the awaited data can't come. A service that is down is ignored."""
         try:
             problem = self.lost_changes()
-        except (KafkaException, TimeoutError, RequestError, psycopg2.Error, BotoCoreError, ClientError):
+        except (KafkaException, TimeoutError, RequestError, psycopg2.Error, UnavailableError):
             return
         if problem:
             raise LostChangesError(problem)
@@ -292,13 +298,6 @@ class LocalPipeline:
             return waited >= ENOUGH_S and ends[-1] > ends[0]
 
         return over
-
-
-def _may_have_rows(connection: Connection, table: LocalTable) -> bool:
-    """Tell whether to wait for a table's rows: where a policy may hide them, the job fails at it alone, and says so."""
-    with contextlib.suppress(psycopg2.errors.InsufficientPrivilege):
-        return has_rows(connection, table.entry)
-    return True
 
 
 class QueriedPipeline(LocalPipeline):

@@ -14,7 +14,16 @@ from local.files import create_password, kept_password, write_private
 from local.look.lake import Lake
 from local.look.topic import Topic
 from local.platform.pipeline import LocalPipeline, QueriedPipeline
-from local.platform.record import LOGS, PORTS, Lock, PlatformOptions, RecordFile, password_files, passwords
+from local.platform.record import (
+    LOGS,
+    PORTS,
+    Lock,
+    PlatformOptions,
+    RecordFile,
+    Unfinished,
+    password_files,
+    passwords,
+)
 from local.platform.services import GLUE_DATABASE, Services
 from local.platform.startup import (
     GRACE_S,
@@ -28,7 +37,6 @@ from local.platform.startup import (
     silent,
     uninterrupted,
 )
-from local.platform.unfinished import Unfinished
 from local.services.connect import LENSES, Connect
 from local.services.kafka_rights import READER, SINK, Denial, denials, recently
 from local.services.postgres import STOPPING, ConnectionParameters, Postgres, PostgresCluster, stop_rules
@@ -173,11 +181,6 @@ class Platform:
             for path in self.state_dir.iterdir():
                 if path != self.lock.path:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-    @property
-    def forgotten(self) -> bool:
-        """Whether the record of the last start is unreadable."""
-        return self.record.read().unreadable
 
     def expected(self) -> frozenset[str]:
         """Name the services that the last `up` has started; none after a `down`."""

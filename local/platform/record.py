@@ -1,9 +1,9 @@
-"""What a platform's folder keeps: its options, ports and passwords, and the lock of the command that works on it."""
+"""What a platform's folder keeps: options, ports, passwords, the lock of the command that works on it, and a mark."""
 
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -186,3 +186,37 @@ class RecordFile:
         if there not in (None, given.pipeline):
             raise PlatformError(f"{self._state_dir} is pipeline {there}'s, not {given.pipeline}'s: give another folder")
         return given
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """The mark of an unfinished resnapshot: by then, other signs of lost changes, such as a lost slot, may be gone.
+
+    The file is there until both sides are equal. It names the tables that may miss changes; empty: all.
+    """
+
+    path: Path
+
+    def begin(self, tables: Collection[str] = ()) -> None:
+        """Note that these tables, all for none, may miss changes."""
+        before = self._tables()
+        whole = not tables or before == set()
+        self.path.write_text("" if whole else "\n".join(sorted({*tables, *(before or ())})), encoding="utf-8")
+
+    def end(self, tables: Collection[str] = ()) -> None:
+        """Note that these tables, all for none, are equal."""
+        before = self._tables()
+        if before is not None and (not tables or (before and before <= {*tables})):
+            self.path.unlink()
+
+    @property
+    def problem(self) -> str | None:
+        tables = self._tables()
+        if tables is None:
+            return None
+        options = "".join(f" --table {each}" for each in sorted(tables))
+        rows = ", ".join(sorted(tables)) or "all rows"
+        return f"a resnapshot of {rows} hasn't ended: run `./lake resnapshot{options}`"
+
+    def _tables(self) -> set[str] | None:
+        return {*self.path.read_text(encoding="utf-8").splitlines()} if self.path.exists() else None

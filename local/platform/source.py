@@ -29,9 +29,17 @@ def make_ready(services: Services) -> str:
     if services.options.outside is not None:
         return check_outside(pipeline, services.options.outside, parameters)
     services.database.create_if_missing()
-    note = _load_pagila(services) if pipeline.source.example == "pagila" else _load_northwind(services)
+    if pipeline.source.example != "pagila":
+        note = _load_northwind(services)
+    elif services.options.scale is not None:
+        raise PlatformError("the example pagila takes no --scale: leave it out")
+    else:
+        note = pagila.load(parameters, services.options.dump)
     if pipeline.outbox is not None:
-        _set_password(parameters, pipeline.source.role, services.passwords.connector)
+        # The last password may have been lost or changed.
+        role, password = sql.Identifier(pipeline.source.role), sql.Literal(services.passwords.connector)
+        with transaction(parameters) as cursor:
+            cursor.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, password))
     elif pipeline.is_queried:
         _let_read(parameters, pipeline.source.role, services.passwords.connector)
     else:
@@ -43,43 +51,26 @@ def make_ready(services: Services) -> str:
 
 
 def _load_northwind(services: Services) -> str:
-    """Load the shop with its outbox; migrate the outbox of an earlier start to this version."""
+    """Load the shop with its outbox, or migrate the outbox of an earlier start to this version.
+
+    Raises PlatformError when the user asks for other rows than were loaded: they are loaded only once.
+    """
     database, options = services.database, services.options
     parameters = database.parameters()
     if database.is_loaded():
-        _refuse_other_data(services)
+        if options.scale is not None or options.dump is not None:
+            asked = loading.data_set(scale=options.scale or 1, dump=options.dump)
+            with transaction(parameters) as cursor:
+                loaded = loading.recorded_data_set(cursor)
+            if asked != loaded:
+                raise PlatformError(
+                    f"the source database has {loaded or 'unknown rows'}, so it can't be started with {asked}: start it"
+                    f" without --scale and --from, or `./lake down` and remove {services.folder} to load again"
+                )
         migrated = ", outbox migrated" if migrate(parameters).changed else ""
         return f"{database.outbox_rows():,} orders kept{migrated}"
     wanted = LoadOptions(connector_password=services.passwords.connector, scale=options.scale or 1, dump=options.dump)
     return f"{load(parameters, wanted).events:,} orders loaded"
-
-
-def _load_pagila(services: Services) -> str:
-    if services.options.scale is not None:
-        raise PlatformError("the example pagila takes no --scale: leave it out")
-    return pagila.load(services.database.parameters(), services.options.dump)
-
-
-def _refuse_other_data(services: Services) -> None:
-    """Raise PlatformError when the user asks for other rows than were loaded: they are loaded only once."""
-    options = services.options
-    if options.scale is None and options.dump is None:
-        return
-    wanted = loading.data_set(scale=options.scale or 1, dump=options.dump)
-    with transaction(services.database.parameters()) as cursor:
-        loaded = loading.recorded_data_set(cursor)
-    if wanted != loaded:
-        raise PlatformError(
-            f"the source database has {loaded or 'unknown rows'}, so it can't be started with"
-            f" {wanted}: start it without --scale and --from, or `./lake down` and remove {services.folder} to load"
-            " again"
-        )
-
-
-def _set_password(parameters: Mapping[str, Any], role: str, password: str) -> None:
-    """Give the connector's role the kept password: the last one may have been lost or changed."""
-    with transaction(parameters) as cursor:
-        cursor.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(role), sql.Literal(password)))
 
 
 def _let_read(parameters: Mapping[str, Any], name: str, password: str) -> None:
@@ -101,21 +92,14 @@ def _let_read(parameters: Mapping[str, Any], name: str, password: str) -> None:
 
 def check_outside(pipeline: Pipeline, where: OutsideDatabase, parameters: Mapping[str, Any]) -> str:
     """Check that a pipeline's database has what it needs; return a note. Raises PlatformError, LoadError."""
-    check = _check_queried if pipeline.is_queried else _check_captured
-    return check(pipeline, where, parameters)
-
-
-def _check_queried(pipeline: Pipeline, where: OutsideDatabase, parameters: Mapping[str, Any]) -> str:
-    try:
-        problems = query_problems(parameters, pipeline)
-    except LoadError as error:
-        raise PlatformError(f"{where}: {error}") from error
-    if problems:
-        raise PlatformError(f"{where} can't be queried: {'; '.join(problems)}")
-    return f"{where}, read as {parameters['user']}"
-
-
-def _check_captured(pipeline: Pipeline, where: OutsideDatabase, parameters: Mapping[str, Any]) -> str:
+    if pipeline.is_queried:
+        try:
+            problems = query_problems(parameters, pipeline)
+        except LoadError as error:
+            raise PlatformError(f"{where}: {error}") from error
+        if problems:
+            raise PlatformError(f"{where} can't be queried: {'; '.join(problems)}")
+        return f"{where}, read as {parameters['user']}"
     if pipeline.outbox is not None:
         raise PlatformError(
             f"pipeline {pipeline.name} captures the outbox, which the embedded database alone has here: leave DSN out,"

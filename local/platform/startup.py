@@ -191,7 +191,8 @@ def run_steps(startup: Startup, services: Services, pipeline: LocalPipeline, pro
         topics = startup.run("topics", connectors.create_topics, after=[rights])
         connect = run(services.connect, after=[topics])
         direct = any(table.first_load == "direct" for table in services.pipeline.tables)
-        before_source = [database, topics, connect, *([storage] if direct else [])]
+        # What is landed says whether changes were lost.
+        before_source = [database, topics, connect, storage]
         snapshot = startup.run("source", pipeline.start_source, after=before_source, alone=True)
         # What the job doesn't see of a table, the connector must already send.
         before_job += [snapshot] if direct else []

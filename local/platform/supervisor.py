@@ -10,7 +10,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -164,21 +164,30 @@ class Supervisor:
             self._said = said
 
     def look(self) -> None:
-        """Restart what is dead or failed and has waited long enough. Raises LockedError, CancelledError."""
-        if self._platform.forgotten != self._forgotten:
-            self._forgotten = self._platform.forgotten
-            if self._forgotten:
+        """Restart what is dead or failed and has waited long enough. Raises LockedError, CancelledError.
+
+        The reasons of connectors' failures are kept for `status`. One that fails at a table continues without it.
+        """
+        if (forgotten := self._platform.record.read().unreadable) != self._forgotten:
+            self._forgotten = forgotten
+            if forgotten:
                 self._log("the record is unreadable, so nothing is restarted: see `./lake status`")
         was_full, self._full = self._full, free_bytes(self._platform.state_dir) < LEAST_FREE_BYTES
         if was_full and not self._full:
             self._log("the disk has room again: all that has failed is tried again")
             self._ledger.try_again()
         if any(map(self._ledger.due, self._dead())):
-            with self._platform.lock.held():
-                self._revive(self._dead())
+            with self._platform.lock.held(), ThreadPoolExecutor(max_workers=len(STOP_ORDER)) as pool:
+                due = {name for name in self._dead() if self._ledger.due(name) and self._counted(name)}
+                if "moto" in due:
+                    due.discard("job")  # it is started with the catalog
+                list(pool.map(lambda name: self._try(name, partial(self._platform.revive, name)), due))
         elif failed := {name: why for name, why in self._failed().items() if self._ledger.due(name)}:
             with self._platform.lock.held():
-                self._restart_connectors(failed)
+                for name, reason in failed.items():
+                    self._ledger.begin(name, reason)
+                    self._log(f"connector {name} has failed: starting it again; the reason: {reason}")
+                    self._try(name, partial(self._restart_connector, name))
 
     def _dead(self) -> list[str]:
         return [name for name in self._platform.expected() - {SUPERVISOR} if self._platform.pid(name) is None]
@@ -192,13 +201,6 @@ class Supervisor:
         except PlatformError:
             return {}
 
-    def _revive(self, dead: Iterable[str]) -> None:
-        due = {name for name in dead if self._ledger.due(name) and self._counted(name)}
-        if "moto" in due:
-            due.discard("job")  # it is started with the catalog
-        with ThreadPoolExecutor(max_workers=len(STOP_ORDER)) as pool:
-            list(pool.map(lambda name: self._try(name, partial(self._platform.revive, name)), due))
-
     def _counted(self, name: str) -> bool:
         """Count a service's restart; False when it is given up."""
         last_line = self._platform.processes.tail(name).splitlines()[-1].strip()
@@ -207,16 +209,6 @@ class Supervisor:
             f"{name} has ended: {'starting it again' if goes_on else 'given up'}; the end of its log: {last_line}"
         )
         return goes_on
-
-    def _restart_connectors(self, failed: dict[str, str]) -> None:
-        """Restart connectors by name; their failures' reasons are kept for `status`.
-
-        A connector that fails at a table continues without that table.
-        """
-        for name, reason in failed.items():
-            self._ledger.begin(name, reason)
-            self._log(f"connector {name} has failed: starting it again; the reason: {reason}")
-            self._try(name, partial(self._restart_connector, name))
 
     def _restart_connector(self, name: str) -> None:
         pipeline = self._platform.pipeline

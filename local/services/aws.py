@@ -6,7 +6,7 @@ Moto keeps everything in memory, so each start fills it again.
 import contextlib
 import functools
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,9 +138,10 @@ class Aws(Loopback):
         if name not in {database["Name"] for database in self.glue().get_databases()["DatabaseList"]}:
             self.glue().create_database(DatabaseInput={"Name": name})
 
-    def tables(self, database: str) -> set[str]:
+    def tables(self, database: str) -> dict[str, Mapping[str, str]]:
+        """Return the parameters of a Glue database's tables, by name."""
         pages = self.glue().get_paginator("get_tables").paginate(DatabaseName=database)
-        return {table["Name"] for page in pages for table in page["TableList"]}
+        return {table["Name"]: table.get("Parameters", {}) for page in pages for table in page["TableList"]}
 
     def glue(self) -> "GlueClient":
         client: GlueClient = loopback_client("glue", self.endpoint)

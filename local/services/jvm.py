@@ -1,5 +1,6 @@
 """Command lines and properties files for the Java services."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -8,7 +9,8 @@ from local.files import write_private
 from local.setup.jars import jar_folder
 from local.setup.java import java_binary, jvm_flags
 
-LATIN_1_PRINTABLE = range(0x20, 0x7F)
+# Read as something else in a value: a blank before it, a backslash, and what may not be Latin-1.
+_SPECIAL = re.compile(r"\A |\\|[^ -~]")
 LOG4J = {
     "log4j.rootLogger": "WARN, stdout",
     "log4j.appender.stdout": "org.apache.log4j.ConsoleAppender",
@@ -23,7 +25,7 @@ LOG4J = {
 
 def properties_text(properties: Mapping[str, str]) -> str:
     """Write properties, one a line, such that java.util.Properties reads the same values from Latin-1 bytes."""
-    return "".join(f"{name}={_escape(value)}\n" for name, value in properties.items())
+    return "".join(f"{name}={_SPECIAL.sub(_escaped, value)}\n" for name, value in properties.items())
 
 
 def write_properties(path: Path, properties: Mapping[str, str]) -> None:
@@ -31,20 +33,12 @@ def write_properties(path: Path, properties: Mapping[str, str]) -> None:
     write_private(path, properties_text(properties))
 
 
-def _escape(value: str) -> str:
-    escaped = "".join(_escape_character(character) for character in value)
-    # Properties drops blanks before a value.
-    return f"\\{escaped}" if escaped.startswith(" ") else escaped
-
-
-def _escape_character(character: str) -> str:
-    if character == "\\":
-        return "\\\\"
-    if ord(character) in LATIN_1_PRINTABLE:
-        return character
+def _escaped(found: re.Match[str]) -> str:
+    if found[0] in " \\":
+        return f"\\{found[0]}"
     # Java's escapes are UTF-16 units.
-    units = character.encode("utf-16-be")
-    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+    units = found[0].encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def java_command(

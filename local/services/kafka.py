@@ -62,10 +62,8 @@ class KafkaUsers:
 
     def java_login(self, user: str) -> dict[str, str]:
         """Return how Java's clients log in as a user."""
-        return {"security.protocol": PROTOCOL, "sasl.mechanism": MECHANISM, "sasl.jaas.config": self.jaas(user)}
-
-    def jaas(self, user: str) -> str:
-        return f'{_MODULE} username="{user}" password="{self.passwords[user]}";'
+        jaas = f'{_MODULE} username="{user}" password="{self.passwords[user]}";'
+        return {"security.protocol": PROTOCOL, "sasl.mechanism": MECHANISM, "sasl.jaas.config": jaas}
 
     def client_path(self, user: str) -> Path:
         """Name the file that `client_file` writes."""
@@ -147,7 +145,15 @@ class Kafka:
         write_properties(self._configuration, self.properties())
         options = log4j_options(self._folder)
         if not self._data.exists():
-            self._make_data_folder()
+            # As `kafka-storage format` creates it, which would start Java: Kafka 3.9 needs only this file for the
+            # features of its own release. Only a complete folder gets the final name.
+            unfinished = self._data.with_name("data.new")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            # Tools take an id with a leading hyphen for an option.
+            cluster_id = "C" + secrets.token_urlsafe(16)[1:]
+            meta = {"version": "1", "cluster.id": cluster_id, "node.id": NODE_ID}
+            write_properties(unfinished / "meta.properties", meta)
+            unfinished.rename(self._data)
         arguments = [str(self._configuration)]
         argv = java_command(jars="kafka", main="kafka.Kafka", arguments=arguments, heap_mb=HEAP_MB, options=options)
         return Command(argv=argv, folder=self._folder)
@@ -271,15 +277,3 @@ class Kafka:
         settings: dict[str, Any] = {**self.client(user), "socket.timeout.ms": 5000, "log_level": 0}
         settings |= {"client.id": "local", "error_cb": error_cb}
         return AdminClient(settings)
-
-    def _make_data_folder(self) -> None:
-        """Create a data folder as `kafka-storage format` does; only a complete one gets the final name.
-
-        Kafka 3.9 needs only this file for the features of its own release, and the tool would start Java.
-        """
-        unfinished = self._data.with_name("data.new")
-        shutil.rmtree(unfinished, ignore_errors=True)
-        # Tools take an id with a leading hyphen for an option.
-        cluster_id = "C" + secrets.token_urlsafe(16)[1:]
-        write_properties(unfinished / "meta.properties", {"version": "1", "cluster.id": cluster_id, "node.id": NODE_ID})
-        unfinished.rename(self._data)

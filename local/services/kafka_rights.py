@@ -150,19 +150,15 @@ def sync_acls(admin: AdminClient, wanted: Iterable[Acl]) -> tuple[int, int]:
             exactly = [_exactly(one) for one in surplus]
             for gone in admin.delete_acls(exactly, request_timeout=REQUEST_TIMEOUT_S).values():
                 gone.result()
-        _wait_for(admin, bindings)
+        # The controller answers before the broker applies them.
+        deadline = time.monotonic() + REQUEST_TIMEOUT_S
+        while _described(admin) != bindings:
+            if time.monotonic() > deadline:
+                raise PlatformError(f"Kafka's ACLs aren't what they were set to after {REQUEST_TIMEOUT_S:.0f} s")
+            time.sleep(POLL_S)
     except KafkaException as error:
         raise PlatformError(f"Kafka's ACLs can't be set: {error.args[0].str()}") from error
     return len(missing), len(surplus)
-
-
-def _wait_for(admin: AdminClient, wanted: set[AclBinding]) -> None:
-    """Wait until the broker has them: the controller answers earlier."""
-    deadline = time.monotonic() + REQUEST_TIMEOUT_S
-    while _described(admin) != wanted:
-        if time.monotonic() > deadline:
-            raise PlatformError(f"Kafka's ACLs aren't what they were set to after {REQUEST_TIMEOUT_S:.0f} s")
-        time.sleep(POLL_S)
 
 
 def _described(admin: AdminClient) -> set[AclBinding]:

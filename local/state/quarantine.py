@@ -1,7 +1,6 @@
 """Events that the job has quarantined: how many, how many lately, and the newest with reason, origin and line."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -74,11 +73,8 @@ class Quarantine:
             events += count
             lately += count if one["LastModified"] >= since else 0
             lines += read
-        return Quarantined(events=events, all_counted=left >= 0, lately=lately, newest=newest(lines))
-
-
-def newest(lines: Iterable[QuarantinedLine]) -> tuple[QuarantinedLine, ...]:
-    return tuple(sorted(lines, key=lambda line: line.at, reverse=True)[:SHOWN])
+        newest = tuple(sorted(lines, key=lambda line: line.at, reverse=True)[:SHOWN])
+        return Quarantined(events=events, all_counted=left >= 0, lately=lately, newest=newest)
 
 
 def last_lines(client: "S3Client", key: str, size: int, most_bytes: int = MOST_BYTES) -> list[str]:

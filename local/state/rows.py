@@ -1,11 +1,17 @@
-"""The state as rows of text, which `./lake status` and the live page both show."""
+"""The state as rows of text, which `./lake status` and the live page both show; and how `./lake status` prints them."""
 
+import time
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
 from contract.states import SLOT, SOURCE, Word
-from contract.table_states import RUNNING
+from contract.table_states import FAILING, RUNNING
 from local.console import megabytes
+from local.state.collect import PipelineState
 from local.state.history import instant_time
 from local.state.services import ServiceStatus
 from local.state.stages import Stage
@@ -13,6 +19,8 @@ from local.state.tables import TableStatus
 
 Rows = list[tuple[str, ...]]
 NOTHING = "-"
+COLOURS = {Word.UP_TO_DATE: "green", Word.MOVING: "green", Word.LATE: "yellow", Word.STARTING: "yellow"}
+RED = {"dead", "hangs", FAILING}
 SERVICES = ("service", "state", "pid", "port", "memory", "restarts")
 STAGES = ("stage", "position", "lag", "events behind", "rate", "last activity", "WAL held")
 TABLES = ("table", "kind", "job", "topic", "landed", "rows", "last commit", "age", "quarantine")
@@ -97,3 +105,30 @@ def _rate(stage: str, rate: float | None) -> str:
     if rate is None:
         return NOTHING
     return f"{rate / 1000:,.1f} kB/s" if stage in (SOURCE, SLOT) else f"{rate:,.1f} events/s"
+
+
+def print_status(console: Console, found: PipelineState) -> None:
+    state = found.state
+    console.print(
+        Text.assemble((state.word, f"bold {COLOURS.get(state.word, 'red')}"), f": {state.reason}"), soft_wrap=True
+    )
+    _print(console, SERVICES, service_rows(found.services, state.parts))
+    _print(console, STAGES, stage_rows(found.stages))
+    _print(console, TABLES, table_rows(found.data.tables, time.time()))
+    for line in found.data.loads:
+        if not state.reason.startswith(line):
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+    for line in map(str, found.problems):
+        # The first line begins with one of them.
+        if not state.reason.startswith(line):
+            console.print(line, style="red", highlight=False, markup=False, soft_wrap=True)
+
+
+def _print(console: Console, columns: Sequence[str], found: Rows) -> None:
+    """Print a table without the columns that say nothing in any row."""
+    said = [index for index in range(len(columns)) if any(row[index] != NOTHING for row in found)]
+    table = Table(*(Column(columns[index], overflow="fold") for index in said), box=None)
+    for row in found:
+        table.add_row(*(Text(row[index], style="red" if row[index] in RED else "") for index in said))
+    if said:
+        console.print(table)

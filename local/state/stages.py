@@ -86,9 +86,9 @@ class Stages:
         slot, newest = data.slot, max(filter(None, (table.last_commit for table in data.tables)), default=None)
         source = None if data.wal is None else wal_bytes(data.wal)
         confirmed = None if slot is None or source is None or slot.behind_bytes is None else source - slot.behind_bytes
-        ends = _sum(table.topic_end for table in data.tables)
-        landed = _sum(table.sink_offset for table in data.tables)
-        read_to = _sum(table.read_to for table in data.tables)
+        ends = _sum(table.topic_end for table in data.captured)
+        landed = _sum(table.sink_offset for table in data.captured)
+        read_to = _sum(table.read_to for table in data.captured)
         positions = {SOURCE: source, SLOT: confirmed, TOPIC: ends, LANDING: landed, JOB: read_to}
         positions |= {LAKE: _number(newest), CATALOGUE: _number(data.synced)}
         for name, position in positions.items():
@@ -131,8 +131,9 @@ def wal_bytes(position: str) -> int:
 
 
 def _sum(values: Iterable[int | None]) -> int | None:
-    found = [value for value in values if value is not None]
-    return sum(found) if found else None
+    """Add up the tables' positions; None while one isn't known: without it, the others would seem to be behind."""
+    found = [*values]
+    return sum(filter(None, found)) if found and None not in found else None
 
 
 def _number(instant: str | None) -> int | None:
@@ -170,5 +171,6 @@ def _catalogue(data: DataStatus) -> str | None:
 
 
 def _lake(newest: str | None, data: DataStatus) -> str | None:
-    rows = _sum(table.lake_rows for table in data.captured)
-    return None if newest is None else f"commit {newest}" + ("" if rows is None else f", {rows:,} rows")
+    # A table without a commit has no rows yet.
+    rows = [table.lake_rows for table in data.captured if table.lake_rows is not None]
+    return None if newest is None else f"commit {newest}" + (f", {sum(rows):,} rows" if rows else "")

@@ -16,8 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from contract.errors import UserError, one_line_errors
 from contract.states import Word
-from local.demo.changes import ORDER_CHANGES
-from local.demo.watch import Watch
+from local.demo.watch import ORDER_CHANGES, Watch
 from local.platform.platform import Platform
 from tests.browser.chromium import launched
 from tests.browser.serving import serving_platform

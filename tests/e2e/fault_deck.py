@@ -150,14 +150,6 @@ def _quarantine(platform: Platform) -> End:
     return partial(delete_objects, platform, LAKE_BUCKET, prefix(table.lake_name))
 
 
-def _send_what_the_sink_refuses(platform: Platform) -> None:
-    _produce(platform, b"{")
-
-
-def _truncate(platform: Platform) -> None:
-    execute(platform.source, "TRUNCATE rental")
-
-
 def _break_table(platform: Platform) -> End:
     """Spoil what Hudi reads first of a table; the job fails at its next commit."""
     table = platform.services.tables[0]
@@ -204,11 +196,15 @@ _LOSSES = [
         told="table .* had events quarantined",
         alarm="quarantined-events",
     ),
-    Fault(name="a record that is no JSON", breaks=_send_what_the_sink_refuses, told="table .* is set aside: the sink"),
+    Fault(
+        name="a record that is no JSON",
+        breaks=lambda platform: _produce(platform, b"{"),
+        told="table .* is set aside: the sink",
+    ),
 ]
 _TRUNCATED = Fault(
     name="an emptied table",
-    breaks=_truncate,
+    breaks=lambda platform: execute(platform.source, "TRUNCATE rental"),
     told="table public.rental is set aside: public.rental was emptied by TRUNCATE",
     alarm="connector-task-failed",
 )

@@ -20,7 +20,7 @@ from local.comparison.reconcile import reconcile_platform
 from local.comparison.run import compare_tables
 from local.dashboard.changes import Change
 from local.dashboard.watcher import Watcher
-from local.demo.changes import PLACE_CHANGES
+from local.demo.watch import PLACE_CHANGES
 from local.platform.platform import Platform
 from local.platform.services import GLUE_DATABASE
 from local.query import command as query_command
@@ -155,7 +155,7 @@ def test_a_derived_table_is_what_its_query_gives(places: Platform) -> None:
     wait_until(lambda: {one.name: one.lake_rows for one in made(places)} == wanted)
     wait(lambda: derived(places)[WAKANDA]["cities"] == 1)
     wait(lambda: sum(row["addresses"] for row in derived(places).values()) == 602)
-    wait_until(lambda: wanted.keys() <= set(places.services.aws.tables(GLUE_DATABASE)))
+    wait_until(lambda: wanted.keys() <= places.services.aws.tables(GLUE_DATABASE).keys())
     found, _ = made(places)
     assert found.state is not None
     assert not found.state.fails

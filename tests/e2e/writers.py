@@ -66,28 +66,24 @@ class Business:
         if self._error is not None:
             raise self._error
 
-    def _run(self) -> None:
-        try:
-            self._work()
-        except BaseException as error:  # noqa: BLE001  (handed to the test's thread)
-            self._error = error
-
     @property
     def _goes_on(self) -> bool:
         return not self._closing.is_set() if self._transactions is None else self.made < self._transactions
 
-    def _work(self) -> None:
+    def _run(self) -> None:
         failing_since: float | None = None
-        while self._goes_on:
+        while self._goes_on and self._error is None:
             made = self.made
             try:
                 self._write()
-            except (psycopg2.OperationalError, psycopg2.InterfaceError):
+            except BaseException as error:  # noqa: BLE001  (handed to the test's thread)
                 now = time.monotonic()
                 failing_since = now if failing_since is None or self.made > made else failing_since
-                if now - failing_since >= self._max_wait_s:
-                    raise
-                time.sleep(RECONNECT_S)
+                is_away = isinstance(error, psycopg2.OperationalError | psycopg2.InterfaceError)
+                if is_away and now - failing_since < self._max_wait_s:
+                    time.sleep(RECONNECT_S)
+                else:
+                    self._error = error
 
     def _write(self) -> None:
         """Make transactions on one connection until all are done."""

@@ -18,11 +18,10 @@ from cli.__main__ import app
 from contract.errors import CANNOT
 from local.comparison.compare import Difference, TableComparison
 from local.demo import walk, watch
-from local.demo.changes import PLACE_CHANGES, AffectedRows, Change, show
 from local.demo.display import Display, print_tables
 from local.demo.jdbc_connector import KEYED, STAMPS, JdbcConnector, Polled, compared
 from local.demo.walk import PIPELINE, Proof, places_demo
-from local.demo.watch import NotArrivedError, Seen, Watch
+from local.demo.watch import PLACE_CHANGES, AffectedRows, Change, NotArrivedError, Seen, Watch, show
 from local.errors import PlatformError
 from settings.load import load_pipeline
 
@@ -196,6 +195,7 @@ def test_a_folder_that_isnt_a_demos_is_refused_and_one_that_is_begins_again(
 def test_an_error_or_interrupt_stops_the_platform_and_writes_no_summary(
     walked: walk.WalkThrough, platform: MagicMock, tmp_path: Path, error: BaseException
 ) -> None:
+    walk.run(walked, Console(quiet=True), tmp_path)
     with pytest.raises(type(error)):
         walk.run(replace(walked, prove=Mock(side_effect=error)), Console(quiet=True), tmp_path)
     assert done(platform)[-2:] == ["down", "__exit__"]

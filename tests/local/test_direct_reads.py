@@ -13,8 +13,8 @@ from local.errors import PlatformError
 from local.look.lake import LakeError
 from local.platform.arriving import PATIENCE_S
 from local.platform.job import READ_AGAIN, TableState, ask, table_jobs
+from local.platform.record import Unfinished
 from local.platform.services import PLACES
-from local.platform.unfinished import Unfinished
 from local.resnapshot import command
 from local.resnapshot.command import wait_until_read
 from local.resnapshot.pipelines import Channel

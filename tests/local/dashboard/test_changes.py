@@ -31,6 +31,9 @@ def event(operation: str, offset: int = 0, *, key: bytes = KEY, **row: Any) -> R
     return RawEvent(offset=offset, key=key, value=json.dumps(value).encode())
 
 
+TRUNCATED, SETTLED = (RawEvent(offset=0, key=b"{}", value=json.dumps({"__op": one}).encode()) for one in "ts")
+
+
 class Growing:
     """A topic of these events, which records where reads begin; `late` ones come after its end was queried."""
 
@@ -62,8 +65,10 @@ def followed(*events: RawEvent) -> list[Change]:
             "updated",
             [("day", "NULL", "1970-01-03"), ("n", "1", "2")],
         ),
+        ([event("c", name="a"), TRUNCATED], "emptied", [("", "", "")]),
+        ([event("c", name="a"), TRUNCATED, event("c", name="a")], "inserted", [("id", "", "1"), ("name", "", "a")]),
     ],
-    ids=["update", "insert", "delete", "never seen", "the same", "date"],
+    ids=["update", "insert", "delete", "never seen", "the same", "date", "truncate", "after a truncate"],
 )
 def test_a_change_is_the_columns_that_differ(
     events: list[RawEvent], what: str, columns: list[tuple[str, str, str]]
@@ -74,7 +79,7 @@ def test_a_change_is_the_columns_that_differ(
 
 def test_loaded_rows_tombstones_and_what_is_no_json_are_no_changes() -> None:
     tombstone, broken = (RawEvent(offset=1, key=KEY, value=value) for value in (None, b"{"))
-    assert followed(event("r"), tombstone, broken) == []
+    assert followed(event("r"), tombstone, broken, SETTLED) == []
 
 
 def test_of_wide_rows_and_long_keys_the_beginning_is_shown() -> None:

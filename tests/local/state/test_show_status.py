@@ -20,8 +20,8 @@ from local.state import problems, rows
 from local.state.collect import PipelineState, _has_not_begun, _unproven
 from local.state.history import instant_time
 from local.state.quarantine import Quarantined, QuarantinedLine
+from local.state.rows import print_status
 from local.state.services import SETS_PASSWORD, ServiceStatus
-from local.state.show_status import print_status
 from local.state.stages import Stage, Stages
 from local.state.tables import QUERIED, DataStatus, TableStatus
 from local.state.word import State

@@ -4,6 +4,7 @@ import io
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from local.problem import Problem
 from local.services.source_database import OutboxQueue, Slot
 from local.sink.settings import UnavailableError
 from local.state import collect, services
-from local.state.quarantine import MOST_BYTES, REASON_CHARACTERS, SHOWN, Quarantine, QuarantinedLine, entry, newest
+from local.state.quarantine import MOST_BYTES, REASON_CHARACTERS, SHOWN, Quarantine, QuarantinedLine, entry
 from local.state.stages import Stage, Stages, Trail, on_wall_clock, wal_bytes
 from local.state.tables import QUERIED, DataStatus, TableStatus
 from local.state.word import DOWN, UP, Alive, State, judge
@@ -81,6 +82,12 @@ def wal(behind: int, *, end: str = "0/1000", active: bool = True, held: int | No
     return data(1, 1, slot=Slot(active=active, behind_bytes=behind, held_bytes=held), wal=end)
 
 
+def two(read_to: int | None) -> DataStatus:
+    """Two tables, the second of which has been read up to there."""
+    first = data(10, 10)
+    return replace(first, tables=(*first.tables, replace(first.tables[0], name="t", read_to=read_to)))
+
+
 def queue(entries: int) -> DataStatus:
     return data(1, 1, outbox_queue=OutboxQueue(entries=entries, seconds=2.5, failing=0, error=None), wal="0/1")
 
@@ -102,8 +109,10 @@ def queue(entries: int) -> DataStatus:
         ([(0, wal(60_000, end="0/10000")), (90, wal(60_000, end="0/10000"))], {"slot": (None, 0.0)}),
         ([(0, queue(0))], {"source": (0, 0.0)}),
         ([(0, queue(4))], {"source": (4, 2.5)}),
+        # S3 has answered for one of two tables alone.
+        ([(0, two(10)), (9, two(None))], {"job": (0, 0.0), "lake": (0, 0.0)}),
     ],
-    ids=["behind", "arrived", "slot", "a little WAL", "empty outbox queue", "outbox queue"],
+    ids=["behind", "arrived", "slot", "a little WAL", "empty outbox queue", "outbox queue", "unknown"],
 )
 def test_lag_is_in_events_and_seconds(
     looks: list[tuple[float, DataStatus]], lags: dict[str, tuple[int | None, float]]
@@ -297,28 +306,30 @@ def test_a_file_that_is_there_as_it_was_is_told_by_its_reason_alone(client: "S3C
     assert (found.reason, found.text) == ("unreadable", "s3://a")
 
 
-def test_no_more_than_the_newest_are_shown_of_all_tables() -> None:
-    found = [entry(table, line(number)) for table in ("a", "b") for number in range(SHOWN)]
-    shown = newest(found)
-    assert len(shown) == SHOWN
-    assert [one.at for one in shown[:3]] == [at(SHOWN - 1), at(SHOWN - 1), at(SHOWN - 2)]
+def test_no_more_than_the_newest_are_shown_of_all_objects(client: "S3Client", answers: Any) -> None:
+    listed(answers, "a", "b")
+    for name in ("b", "a"):
+        read(answers, name, *map(line, range(SHOWN)))
+    found = Quarantine(QUARANTINED, LAKE_NAME).read(client)
+    assert (found.events, len(found.newest)) == (2 * SHOWN, SHOWN)
+    assert [one.at for one in found.newest[:3]] == [at(SHOWN - 1), at(SHOWN - 1), at(SHOWN - 2)]
+
+
+THIRD = QuarantinedLine(table=QUARANTINED, reason="not JSON", origin="a.json, line 3", at=at(3), text="{")
+CUT = "x" * (REASON_CHARACTERS - 1) + "…"
 
 
 @pytest.mark.parametrize(
-    ("place", "origin"), [({}, "a.json, line 3"), ({"line": None, "offset": 7}, "a.json, offset 7")]
+    ("text", "shown"),
+    [
+        (line(3), THIRD),
+        (line(3).replace('"line"', '"offset"'), replace(THIRD, origin="a.json, offset 3")),
+        (line(3, reason="x" * 10_000), replace(THIRD, reason=CUT)),
+        *((odd, replace(THIRD, reason="unreadable", origin="", at="", text=odd)) for odd in ("rubbish", "[1]")),
+    ],
 )
-def test_a_line_says_where_it_was(place: dict[str, object], origin: str) -> None:
-    said = {key: value for key, value in json.loads(line(3, **place)).items() if value is not None}
-    assert entry(QUARANTINED, json.dumps(said)) == QuarantinedLine(
-        table=QUARANTINED, reason="not JSON", origin=origin, at=at(3), text="{"
-    )
-
-
-@pytest.mark.parametrize("rubbish", ["rubbish", "[1]"])
-def test_what_is_no_such_line_is_shown_as_it_is(rubbish: str) -> None:
-    assert entry(QUARANTINED, rubbish) == QuarantinedLine(
-        table=QUARANTINED, reason="unreadable", origin="", at="", text=rubbish
-    )
+def test_a_line_says_why_and_where_it_was_and_any_other_is_shown_as_it_is(text: str, shown: QuarantinedLine) -> None:
+    assert entry(QUARANTINED, text) == shown
 
 
 def test_of_a_large_file_the_end_is_read_without_the_line_whose_beginning_is_missing(
@@ -335,10 +346,6 @@ def test_a_line_with_other_line_breaks_stays_one(client: "S3Client", answers: An
     listed(answers, "a")
     read(answers, "a", json.dumps({**json.loads(line(3)), "text": text}, ensure_ascii=False))
     assert [one.text for one in Quarantine(QUARANTINED, LAKE_NAME).read(client).newest] == [text]
-
-
-def test_a_long_reason_is_cut() -> None:
-    assert len(entry(QUARANTINED, line(3, reason="x" * 10_000)).reason) == REASON_CHARACTERS
 
 
 def test_a_service_that_hangs_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
