@@ -111,30 +111,26 @@ def test_outages_alone_are_waited_for_at_the_start_and_only_in_continuous_mode(
     assert streamer.when_readable(read, given, stop) is None
 
 
-def test_a_table_that_waits_for_a_columns_type_goes_on_once_its_schema_file_has_it(
+def test_a_continuous_job_waits_out_outages_and_columns_without_a_type(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     once, _ = decide()
-    seen: list[str] = []
-
-    def run(_spark: object, _decided: object, columns: list[str], *_around: object) -> None:
-        seen.extend(columns)
-        if columns != ["with it"]:
-            raise UndescribedError("its type isn't known")
-
-    again = iter(["without it", "with it"])
-    monkeypatch.setattr(table_job, "run", run)
-    monkeypatch.setattr(table_job, "columns_of", lambda *_: [next(again)])
-    monkeypatch.setattr(streamer, "watched", lambda *_, **__: contextlib.nullcontext())
+    continuous = replace(once, options=replace(once.options, continuous=True))
+    undescribed, outage = UndescribedError("its type isn't known"), TimeoutError("S3 is away")
     monkeypatch.setattr(Backoff, "wait", lambda *_: None)
     spark: Any = None
-    without: Any = ["without it"]
-    streamer.run(spark, replace(once, options=replace(once.options, continuous=True)), without, threading.Event())
-    assert seen == ["without it", "without it", "with it"]
-    states = ["starting", "failing reason=its type isn't known", "ended"]
-    assert capsys.readouterr().out.splitlines() == [f"table=datalake.t state={state}" for state in states]
-    with pytest.raises(UndescribedError):
-        streamer.run(spark, once, without, threading.Event())
+    for decided, outcomes, reasons in (
+        (continuous, [undescribed, outage, None], ["its type isn't known", "TimeoutError: S3 is away"]),
+        (continuous, [JobError("no such file")], ["no such file"]),
+        (once, [undescribed], ["its type isn't known"]),
+        (once, [outage], ["TimeoutError: S3 is away"]),
+    ):
+        monkeypatch.setattr(table_job, "run", Mock(side_effect=outcomes))
+        raised = type(outcomes[-1]) if outcomes[-1] else None
+        with pytest.raises(raised) if raised else contextlib.nullcontext():
+            streamer.run(spark, decided, threading.Event())
+        states = ["starting", *(f"failing reason={reason}" for reason in reasons), "ended"]
+        assert capsys.readouterr().out.splitlines() == [f"table=datalake.t state={state}" for state in states]
 
 
 def published_events(job_run: JobRun) -> float | None:
@@ -185,5 +181,5 @@ def test_a_job_waits_for_s3_at_its_start_and_at_work(job_run: JobRun, storage: S
     assert [commit["events"] for commit in job.commits()] == ["1", "1"]
     assert job.text().count("works again, after ") == 2
     states = [state for state, _ in itertools.groupby(job.states(TABLE))]
-    assert states == ["starting", "running", "failing", "running", "stopped"]
+    assert states == ["starting", "failing", "running", "failing", "running", "stopped"]
     assert "Traceback" not in job.text()
