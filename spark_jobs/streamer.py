@@ -31,8 +31,9 @@ def program(run: Callable[[Sequence[str]], int]) -> Callable[[Sequence[str]], in
 
     @wraps(run)
     def main(arguments: Sequence[str]) -> int:
-        shipped = archive.use_shipped(archive.__loader__)
+        shipped = None
         try:
+            shipped = archive.use_shipped(archive.__loader__)
             return run(arguments)
         except Py4JNetworkError:
             log("error: Spark's JVM is gone")

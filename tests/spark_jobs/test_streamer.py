@@ -19,6 +19,7 @@ import pytest
 from spark_jobs import streamer, table_job
 from spark_jobs.errors import JobError, UndescribedError
 from spark_jobs.options import keys
+from spark_jobs.runtime import archive
 from spark_jobs.runtime.retry import Backoff
 from tests.spark_jobs.events import AWS, SCHEMA, TOPIC, Event, as_lines, event, glue_table
 from tests.spark_jobs.options.test_options import DELTASTREAMER_LINE
@@ -83,11 +84,20 @@ def test_long_lines_do_not_end_a_jvm_of_one_gigabyte(job_run: JobRun) -> None:
     assert [commit["quarantined"] for commit in job.commits()] == ["2"]
 
 
-def test_a_users_mistake_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("unpacks", "line"),
+    [
+        (Mock(return_value=None), "--continous: unknown option; did you mean --continuous?"),
+        (Mock(side_effect=OSError(28, "No space left on device")), "OSError: [Errno 28] No space left on device"),
+        (Mock(side_effect=JobError("a name\nwith two lines")), "a name with two lines"),
+    ],
+)
+def test_a_mistake_or_a_full_disk_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], unpacks: Mock, line: str
+) -> None:
+    monkeypatch.setattr(archive, "use_shipped", unpacks)
     assert streamer.main(["--continous"]) == 1
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err == "error: --continous: unknown option; did you mean --continuous?\n"
+    assert capsys.readouterr() == ("", f"error: {line}\n")
 
 
 @pytest.mark.parametrize(
@@ -131,6 +141,16 @@ def test_a_continuous_job_waits_out_outages_and_columns_without_a_type(
             streamer.run(spark, decided, threading.Event())
         states = ["starting", *(f"failing reason={reason}" for reason in reasons), "ended"]
         assert capsys.readouterr().out.splitlines() == [f"table=datalake.t state={state}" for state in states]
+
+    stop = threading.Event()
+
+    def cancelled(*_: object) -> None:
+        stop.set()
+        raise OSError("cancelled")
+
+    monkeypatch.setattr(table_job, "run", cancelled)
+    streamer.run(spark, once, stop)
+    assert capsys.readouterr().out == "table=datalake.t state=starting\ntable=datalake.t state=stopped\n"
 
 
 def published_events(job_run: JobRun) -> float | None:
