@@ -20,7 +20,7 @@ from spark_jobs.ingest import Ingest
 from spark_jobs.options.jdbc_settings import JdbcSettings
 from spark_jobs.options.settings import HistorySettings, Settings, SqlSettings
 from spark_jobs.runtime.hadoop import Hadoop, read_text
-from spark_jobs.runtime.metrics import CommitReport, metrics_for, publishing
+from spark_jobs.runtime.metrics import CommitReport, metrics_for
 from spark_jobs.runtime.retry import Backoff, is_outage
 from spark_jobs.table.claim import Claim, claim_store
 from spark_jobs.table.glue import GlueSync, sync_to_glue
@@ -232,22 +232,25 @@ def keep(
     status = TableStatus(table, worked=backoff.over)
     metrics = metrics_for(metrics_namespace, table, shared.log)
     shared = replace(shared, metrics=metrics, loads=status.loads)
-    with publishing(metrics):
-        try:
-            while not shared.stop.is_set():
-                try:
-                    return attempt(shared, status)
-                except Exception as error:
-                    if shared.stop.is_set() and not isinstance(error, JobError):
-                        return None
-                    status.fails(error)
-                    if metrics:
-                        metrics.failed()
-                    if not waits_out(error):
-                        raise
-                    backoff.wait(error)
-        finally:
-            status.ends(stopped=shared.stop.is_set())
+    if metrics:
+        metrics.start()
+    try:
+        while not shared.stop.is_set():
+            try:
+                return attempt(shared, status)
+            except Exception as error:
+                if shared.stop.is_set() and not isinstance(error, JobError):
+                    break
+                status.fails(error)
+                if metrics:
+                    metrics.failed()
+                if not waits_out(error):
+                    raise
+                backoff.wait(error)
+    finally:
+        status.ends(stopped=shared.stop.is_set())
+        if metrics:
+            metrics.finish()
 
 
 def run(spark: SparkSession, decided: Settings, shared: SharedParts, status: TableStatus) -> None:
