@@ -76,8 +76,8 @@ def _is_of_value(name: str) -> bool:
 
 
 def user_message(error: BaseException) -> str:
-    """Return an error's line for the user: our own errors' message unchanged."""
-    return str(error) if isinstance(error, JobError) else first_line(error)
+    """Return an error's line for the user: our own errors' whole message, in which names of the source may stand."""
+    return " ".join(str(error).splitlines()) if isinstance(error, JobError) else first_line(error)
 
 
 def log(message: str) -> None:

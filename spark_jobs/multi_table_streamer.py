@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from pyspark import InheritableThread
 from pyspark.sql import SparkSession
@@ -19,8 +20,6 @@ from spark_jobs.options.table_list import ListedTable, TableList
 from spark_jobs.runtime import session
 from spark_jobs.runtime.application import stop_on_signals, watched
 from spark_jobs.runtime.hadoop import read_text
-from spark_jobs.runtime.metrics import metrics_for, publishing
-from spark_jobs.runtime.retry import Backoff
 from spark_jobs.runtime.row_progress import POOL
 from spark_jobs.runtime.session import Turns, slots
 from spark_jobs.sources.listing import SharedListing
@@ -69,27 +68,18 @@ class ManyTables:
 
         # A pool of its own: with FIFO inside one pool, a busy table would hold up all others.
         self._spark.sparkContext.setLocalProperty(POOL, table.full_name)
-        backoff = Backoff(stop=self._shared.stop, longest_seconds=LONGEST_PAUSE_S, log=log)
-        status = table_job.TableStatus(table.full_name, worked=backoff.over)
-        metrics = metrics_for(self._listed.metrics_namespace, table.full_name, log)
-        shared = replace(self._shared, log=log, metrics=metrics)
-        with publishing(metrics):
-            while not self._shared.stop.is_set():
-                try:
-                    self._run(table, shared, status)
-                    break
-                except Exception as error:  # noqa: BLE001  (when one table's job ends, the others go on)
-                    if self._shared.stop.is_set():
-                        break
-                    status.fails(error)
-                    if metrics:
-                        metrics.failed()
-                    if not self._continuous:
-                        log(f"error: {user_message(error)}")
-                        self._failed.add(table.full_name)
-                        break
-                    backoff.wait(error)
-        status.ends(stopped=self._shared.stop.is_set())
+        try:
+            table_job.keep(
+                table.full_name,
+                replace(self._shared, log=log),
+                attempt=partial(self._run, table),
+                waits_out=lambda _error: self._continuous,
+                longest_pause_s=LONGEST_PAUSE_S,
+                metrics_namespace=self._listed.metrics_namespace,
+            )
+        except Exception as error:  # noqa: BLE001  (when one table's job ends, the others go on)
+            log(f"error: {user_message(error)}")
+            self._failed.add(table.full_name)
 
     def _run(self, table: ListedTable, shared: SharedParts, status: table_job.TableStatus) -> None:
         decided = self._listed.settings(table, shared.log)
@@ -100,9 +90,8 @@ class ManyTables:
             owner = self._base_paths.setdefault(path, table.full_name)
         if owner != table.full_name:
             raise SettingsError(f"{path} is {owner}'s base path, too: give each table its own")
-        columns = table_job.columns_of(decided, self._spark)
         # A session's settings apply to all of its queries, and each table's batches need their own.
-        table_job.run(self._spark.newSession(), decided, columns, shared, status)
+        table_job.run(self._spark.newSession(), decided, shared, status)
 
 
 @program

@@ -13,15 +13,13 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from spark_jobs import table_job
-from spark_jobs.decoding.schema import Column
-from spark_jobs.errors import JobError, UndescribedError, log, user_message
+from spark_jobs.errors import UndescribedError, log, user_message
 from spark_jobs.options import command_line, properties, settings
 from spark_jobs.options.command_line import Options
 from spark_jobs.options.settings import Settings
 from spark_jobs.runtime import archive, session
 from spark_jobs.runtime.application import stop_on_signals, watched
 from spark_jobs.runtime.hadoop import read_text
-from spark_jobs.runtime.metrics import metrics_for, publishing
 from spark_jobs.runtime.retry import Backoff, is_outage
 from spark_jobs.table.kept_table import SharedParts
 
@@ -33,8 +31,9 @@ def program(run: Callable[[Sequence[str]], int]) -> Callable[[Sequence[str]], in
 
     @wraps(run)
     def main(arguments: Sequence[str]) -> int:
-        shipped = archive.use_shipped(archive.__loader__)
+        shipped = None
         try:
+            shipped = archive.use_shipped(archive.__loader__)
             return run(arguments)
         except Py4JNetworkError:
             log("error: Spark's JVM is gone")
@@ -54,8 +53,6 @@ def when_readable(read: Callable[[], T], given: Options, stop: threading.Event) 
     while not stop.is_set():
         try:
             found = read()
-        except (JobError, Py4JNetworkError):
-            raise
         except Exception as error:
             if not (given.continuous and is_outage(error)):
                 raise
@@ -73,14 +70,10 @@ def main(arguments: Sequence[str]) -> int:
     stop = threading.Event()
     spark = session.start(given.spark_app_name or f"streamer-{given.target_table}", given.spark_master)
     stop_on_signals(spark, stop)
-
-    def read() -> tuple[Settings, Sequence[Column]]:
-        decided = read_settings(given, spark)
-        return decided, table_job.columns_of(decided, spark)
-
-    prepared = when_readable(read, given, stop)
-    if prepared is not None:
-        run(spark, *prepared, stop)
+    decided = when_readable(lambda: read_settings(given, spark), given, stop)
+    if decided is not None:
+        with watched(spark, stop=stop, log=log, stop_file=decided.stop_file):
+            run(spark, decided, stop)
     return 0
 
 
@@ -90,27 +83,17 @@ def read_settings(given: command_line.Options, spark: SparkSession) -> Settings:
     return settings.decide(given, properties.combine(pairs, properties.parse_overrides(given.hoodie_conf)), log)
 
 
-def run(spark: SparkSession, decided: Settings, columns: Sequence[Column], stop: threading.Event) -> None:
-    """Keep the table until all is read or a stop is requested, waiting for new columns' types; raises JobError."""
-    name = f"{decided.table.database}.{decided.table.name}"
-    metrics = metrics_for(decided.metrics_namespace, name, log)
-    with publishing(metrics), watched(spark, stop=stop, log=log, stop_file=decided.stop_file):
-        given, shared = decided.options, SharedParts(stop=stop, log=log, metrics=metrics)
-        backoff = Backoff(stop=stop, longest_seconds=given.retry_interval_seconds, log=log)
-        status = table_job.TableStatus(name, worked=backoff.over)
-        while not stop.is_set():
-            try:
-                table_job.run(spark, decided, columns, shared, status)
-                break
-            except JobError as error:
-                status.fails(error)
-                if not (given.continuous and isinstance(error, UndescribedError)):
-                    raise
-                if metrics:
-                    metrics.failed()
-                backoff.wait(error)
-                columns = when_readable(lambda: table_job.columns_of(decided, spark), given, stop) or columns
-        status.ends(stopped=stop.is_set())
+def run(spark: SparkSession, decided: Settings, stop: threading.Event) -> None:
+    """Keep the table until all is read or a stop is requested; wait out outages, and new columns without a type."""
+    given = decided.options
+    table_job.keep(
+        f"{decided.table.database}.{decided.table.name}",
+        SharedParts(stop=stop, log=log),
+        attempt=lambda shared, status: table_job.run(spark, decided, shared, status),
+        waits_out=lambda error: given.continuous and (isinstance(error, UndescribedError) or is_outage(error)),
+        longest_pause_s=given.retry_interval_seconds,
+        metrics_namespace=decided.metrics_namespace,
+    )
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 from contract import table_states
 from contract.table_states import ENDED, FAILING, LOADING, RUNNING, STARTING, STOPPED
 from spark_jobs.decoding import schema
-from spark_jobs.decoding.schema import Column
 from spark_jobs.derived.derived_table import DerivedTable
 from spark_jobs.derived.history import HistoryTable
 from spark_jobs.errors import JobError, Log, first_line, user_message
@@ -21,7 +20,7 @@ from spark_jobs.ingest import Ingest
 from spark_jobs.options.jdbc_settings import JdbcSettings
 from spark_jobs.options.settings import HistorySettings, Settings, SqlSettings
 from spark_jobs.runtime.hadoop import Hadoop, read_text
-from spark_jobs.runtime.metrics import CommitReport
+from spark_jobs.runtime.metrics import CommitReport, metrics_for
 from spark_jobs.runtime.retry import Backoff, is_outage
 from spark_jobs.table.claim import Claim, claim_store
 from spark_jobs.table.glue import GlueSync, sync_to_glue
@@ -219,21 +218,46 @@ class Loop:
             self.shared.metrics.set_states(self.kept.states())
 
 
-def columns_of(decided: Settings, spark: SparkSession) -> Sequence[Column]:
-    """Read the declared columns of events; none for a table without events. Raises SettingsError."""
-    if isinstance(decided.source, SqlSettings | HistorySettings):
-        return ()
-    return schema.parse(read_text(decided.schema_file, spark), decided.schema_file)
-
-
-def run(
-    spark: SparkSession, decided: Settings, columns: Sequence[Column], shared: SharedParts, status: TableStatus
+def keep(
+    table: str,
+    shared: SharedParts,
+    *,
+    attempt: Callable[[SharedParts, TableStatus], None],
+    waits_out: Callable[[Exception], bool],
+    longest_pause_s: float,
+    metrics_namespace: str | None,
 ) -> None:
+    """Run a table's `attempt` until it succeeds or a stop is requested, again after each error that `waits_out`."""
+    backoff = Backoff(stop=shared.stop, longest_seconds=longest_pause_s, log=shared.log)
+    status = TableStatus(table, worked=backoff.over)
+    metrics = metrics_for(metrics_namespace, table, shared.log)
+    shared = replace(shared, metrics=metrics, loads=status.loads)
+    if metrics:
+        metrics.start()
+    try:
+        while not shared.stop.is_set():
+            try:
+                return attempt(shared, status)
+            except Exception as error:
+                if shared.stop.is_set() and not isinstance(error, JobError):
+                    break
+                status.fails(error)
+                if metrics:
+                    metrics.failed()
+                if not waits_out(error):
+                    raise
+                backoff.wait(error)
+    finally:
+        status.ends(stopped=shared.stop.is_set())
+        if metrics:
+            metrics.finish()
+
+
+def run(spark: SparkSession, decided: Settings, shared: SharedParts, status: TableStatus) -> None:
     """Bring new data into the table and the catalog until all is read or a stop is requested; raises JobError."""
-    shared = replace(shared, loads=status.loads)
     log, sync = shared.log, decided.sync
     claim = Claim(claim_store(decided.claim_path, Hadoop(spark)), decided.table.base_path, log=log, stop=shared.stop)
-    kept = _kept_table(spark, decided, columns, shared, claim)
+    kept = _kept_table(spark, decided, shared, claim)
     glue_sync = GlueSync(sync, sync=lambda: sync_to_glue(spark, sync, decided.table), log=log) if sync else None
     loop = Loop(kept, decided, shared, status, glue_sync=glue_sync)
     try:
@@ -245,11 +269,10 @@ def run(
             claim.release()
 
 
-def _kept_table(
-    spark: SparkSession, decided: Settings, columns: Sequence[Column], shared: SharedParts, claim: Claim
-) -> KeptTable:
+def _kept_table(spark: SparkSession, decided: Settings, shared: SharedParts, claim: Claim) -> KeptTable:
     if isinstance(decided.source, SqlSettings):
         return DerivedTable(spark, decided, shared=shared, claim=claim)
     if isinstance(decided.source, HistorySettings):
         return HistoryTable(spark, decided, shared=shared, claim=claim)
+    columns = schema.parse(read_text(decided.schema_file, spark), decided.schema_file)
     return Ingest(spark, decided, columns, shared=shared, claim=claim)

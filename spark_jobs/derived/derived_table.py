@@ -14,14 +14,12 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.derived import differences
-from spark_jobs.derived.differences import Difference
 from spark_jobs.errors import JobError, first_line, value_error
 from spark_jobs.options.settings import Settings, SqlSettings
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.runtime.session import as_in_athena
 from spark_jobs.table.commits import Timeline
-from spark_jobs.table.hudi_table import Commit
 from spark_jobs.table.kept_table import MadeTable, as_of, report
 
 _DIGEST_DIGITS = 16
@@ -89,8 +87,14 @@ class DerivedTable(MadeTable):
         stored = self._rows()
         rows = differences.writable(self._result(wanted), self._keys, stored.schema if stored else None)
         difference = differences.compare(rows, stored, self._keys)
+        commit = None
         try:
-            commit = self._upsert(difference, wanted) if difference.count else None
+            if difference.count:
+                # After a clock moves back, older rows must not win.
+                read_ms = max(int(self._clock() * 1000), self._read_ms + 1)
+                progress = json.dumps({"query": self._digest, "read_ms": read_ms, "tables": wanted}, sort_keys=True)
+                commit = self._write(difference.to_write(read_ms), progress)
+                self._read_ms = read_ms
         finally:
             difference.release()
         self._of = wanted
@@ -104,11 +108,3 @@ class DerivedTable(MadeTable):
                 return self._spark.sql(self._source.query)
         except (AnalysisException, ParseException) as error:
             raise JobError(f"the query can't be run: {first_line(error)}") from error
-
-    def _upsert(self, difference: Difference, wanted: Mapping[str, str]) -> Commit:
-        # After a clock moves back, older rows must not win.
-        read_ms = max(int(self._clock() * 1000), self._read_ms + 1)
-        progress = json.dumps({"query": self._digest, "read_ms": read_ms, "tables": wanted}, sort_keys=True)
-        commit = self._write(difference.to_write(read_ms), progress)
-        self._read_ms = read_ms
-        return commit

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
+from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -110,13 +111,13 @@ def _there(rows: DataFrame, stored: DataFrame | None, key_fields: Sequence[str])
 def _flagged(now: DataFrame, there: DataFrame, compared: Sequence[T.StructField]) -> DataFrame:
     """Return rows that differ between the sides, or lack a unique key."""
     joined = now.join(there, KEY, "full_outer")
-    # One comparison of structs: Spark walks a condition over 1,600 columns by recursion.
-    there_, now_ = (
-        F.struct(*(comparison_form(F.col(row)[field.name], field.dataType).alias(field.name) for field in compared))
-        for row in (_THERE, _NOW)
-    )
-    differs = F.isnull(_NOW) | F.isnull(_THERE) | ~there_.eqNullSafe(now_)
-    return joined.filter(differs | (F.col(_ROWS) > 1))
+    differs = ~state(_THERE, compared).eqNullSafe(state(_NOW, compared))
+    return joined.filter(F.isnull(_NOW) | F.isnull(_THERE) | differs | (F.col(_ROWS) > 1))
+
+
+def state(row: str, compared: Sequence[T.StructField]) -> Expression:
+    """Return the compared fields of a row as one value: Spark walks a condition over 1,600 columns by recursion."""
+    return F.struct(*(comparison_form(F.col(row)[field.name], field.dataType).alias(field.name) for field in compared))
 
 
 def _refuse_keys(differing: DataFrame, key_fields: Sequence[str]) -> None:

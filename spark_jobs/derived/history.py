@@ -25,7 +25,7 @@ from spark_jobs.derived import differences
 from spark_jobs.errors import JobError
 from spark_jobs.options.settings import HistorySettings, Settings
 from spark_jobs.ordering import changes
-from spark_jobs.ordering.changes import KEY, comparison_form, filled, key_of
+from spark_jobs.ordering.changes import KEY, filled, key_of
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.runtime.metrics import CommitReport
 from spark_jobs.table.commits import Carried, Timeline
@@ -134,11 +134,8 @@ def chained(
         chain = before.join(between.select(KEY).distinct(), KEY, "left_semi").unionByName(between)
     chain = chain.unionByName(_left(between, rows, key_fields))
     compared = [field for field in fields if field.name not in ignored]
-    state = F.struct(
-        *(comparison_form(F.col(_ROW)[field.name], field.dataType).alias(field.name) for field in compared)
-    )
     in_order = Window.partitionBy(KEY).orderBy(_COMMIT, _PLACE)
-    chain = chain.withColumn(_STATE, F.when(~F.col(_GONE), state))
+    chain = chain.withColumn(_STATE, F.when(~F.col(_GONE), differences.state(_ROW, compared)))
     is_other = ~F.col(_STATE).eqNullSafe(F.lag(_STATE).over(in_order))
     kept = chain.withColumn("is other", is_other).filter(F.col("is other") & (F.col(_COMMIT) > _BEFORE_ALL))
     number = (F.row_number().over(in_order) - 1).alias(VERSION)

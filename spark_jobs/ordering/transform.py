@@ -63,7 +63,7 @@ class SqlTransformer:
         The table's value of another column says nothing about the source's. Raises SettingsError for a query that
         changes a required column, or whose result differs from the table's schema.
         """
-        rows = self._nothing(columns)
+        rows = self.spark.createDataFrame([], table_schema(columns))
         result = self._applied(rows)
         passed = _passed_on(rows, result)
         changed = [name for name in (*self.required, IS_DELETED) if name not in passed]
@@ -76,10 +76,6 @@ class SqlTransformer:
     def made(self, columns: Sequence[Column]) -> frozenset[str]:
         """Return the names of the target's columns that events, with these `columns`, don't have."""
         return frozenset(column.name for column in self.target) - {column.name for column in columns}
-
-    def _nothing(self, columns: Sequence[Column]) -> DataFrame:
-        fields = table_schema(columns).fields
-        return self.spark.range(0).select(*(F.lit(None).cast(kind.dataType).alias(kind.name) for kind in fields))
 
     def _applied(self, rows: DataFrame) -> DataFrame:
         for _ in range(self.times):

@@ -11,36 +11,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from spark_jobs.errors import JobError, Log, first_line
 from spark_jobs.runtime.hadoop import Hadoop
-from spark_jobs.runtime.session import callback_gateway
+from spark_jobs.runtime.session import callback_gateway, java_object
 
 _NAMES = ("TERM", "INT")
-
-
-class _JvmHandler:
-    def __init__(self, stop: threading.Event) -> None:
-        self._stop = stop
-
-    def handle(self, _signal: Any) -> None:
-        self._stop.set()
-
-    class Java:
-        """The interface that py4j needs."""
-
-        implements = ("sun.misc.SignalHandler",)
 
 
 def stop_on_signals(spark: SparkSession, stop: threading.Event) -> None:
     """Set `stop` at each SIGTERM or SIGINT from now on, whether it reaches the JVM or this process."""
     for name in _NAMES:
         signal.signal(getattr(signal, f"SIG{name}"), lambda _number, _frame: stop.set())
-    signals, handler = callback_gateway(spark).jvm.sun.misc.Signal, _JvmHandler(stop)
+    signals = callback_gateway(spark).jvm.sun.misc.Signal
+    handler = java_object("sun.misc.SignalHandler", handle=lambda _signal: stop.set())
     for name in _NAMES:
         signals.handle(signals(name), handler)
 
@@ -164,7 +151,12 @@ def watched(spark: SparkSession, *, stop: threading.Event, log: Log, stop_file: 
     watch = Watch(SparkApplication(spark), stop=stop, log=log, stop_file=stop_file)
     watch.look()
     done = threading.Event()
-    thread = threading.Thread(target=_look_until, args=(done, watch), name="watch", daemon=True)
+
+    def look_until_done() -> None:
+        while not done.wait(_LOOK_S):
+            watch.look()
+
+    thread = threading.Thread(target=look_until_done, name="watch", daemon=True)
     thread.start()
     try:
         yield
@@ -172,8 +164,3 @@ def watched(spark: SparkSession, *, stop: threading.Event, log: Log, stop_file: 
         done.set()
         thread.join()
         watch.raise_if_ended()
-
-
-def _look_until(done: threading.Event, watch: Watch) -> None:
-    while not done.wait(_LOOK_S):
-        watch.look()

@@ -275,20 +275,18 @@ def remembering(hadoop: Hadoop, paths: Sequence[str], log: Log) -> FileMemory:
 
 def _installed(hadoop: Hadoop, path: str) -> Any:
     """Return the layer over `path`'s file system, which every later `FileSystem.get` of this JVM then returns."""
+    jvm = hadoop.jvm
     with _INSTALLING:
         below = hadoop.system(path)
-        return below if below.getClass().getName() == _NAME else _installed_over(hadoop, below)
-
-
-def _installed_over(hadoop: Hadoop, below: Any) -> Any:
-    jvm = hadoop.jvm
-    layer = _constructor(jvm).newInstance(_array(hadoop, below))
-    # Hadoop caches one FileSystem per bucket; only this method, for its own tests, replaces it.
-    methods = jvm.java.lang.Class.forName("org.apache.hadoop.fs.FileSystem").getDeclaredMethods()
-    [replace] = [method for method in methods if method.getName() == "addFileSystemForTesting"]
-    replace.setAccessible(True)
-    replace.invoke(None, _array(hadoop, below.getUri(), hadoop.configuration, layer))
-    return layer
+        if below.getClass().getName() == _NAME:
+            return below
+        layer = _constructor(jvm).newInstance(_array(hadoop, below))
+        # Hadoop caches one FileSystem per bucket; only this method, for its own tests, replaces it.
+        methods = jvm.java.lang.Class.forName("org.apache.hadoop.fs.FileSystem").getDeclaredMethods()
+        [replace] = [method for method in methods if method.getName() == "addFileSystemForTesting"]
+        replace.setAccessible(True)
+        replace.invoke(None, _array(hadoop, below.getUri(), hadoop.configuration, layer))
+        return layer
 
 
 def _constructor(jvm: Any) -> Any:

@@ -12,7 +12,6 @@ import operator
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -132,7 +131,12 @@ class Metrics:
         try:
             self._client.put_metric_data(Namespace=self._namespace, MetricData=list(self._data(taken, age, states)))
         except Exception as error:  # noqa: BLE001  (boto3, botocore and urllib3 each raise their own)
-            self._failed(error, taken)
+            with self._lock:
+                for name, statistics in taken.items():
+                    self._join(name, statistics)
+            self._failures += 1
+            if self._failures == 1:
+                self._log(f"metrics can't be published, tried again each minute: {first_line(error)}")
             return
         if self._failures:
             self._log(f"metrics are published again, after {self._failures} failures")
@@ -167,26 +171,6 @@ class Metrics:
 
     def _datum(self, name: str, unit: str, **value: Any) -> dict[str, Any]:
         return {"MetricName": name, "Dimensions": self._dimensions, "Unit": unit, **value}
-
-    def _failed(self, error: Exception, unsent: Mapping[str, _Statistics]) -> None:
-        with self._lock:
-            for name, statistics in unsent.items():
-                self._join(name, statistics)
-        self._failures += 1
-        if self._failures == 1:
-            self._log(f"metrics can't be published, tried again each minute: {first_line(error)}")
-
-
-@contextmanager
-def publishing(metrics: Metrics | None) -> Iterator[None]:
-    """Publish a table's metrics, if it has any, until the block ends."""
-    if metrics:
-        metrics.start()
-    try:
-        yield
-    finally:
-        if metrics:
-            metrics.finish()
 
 
 def metrics_for(namespace: str | None, table: str, log: Log) -> Metrics | None:

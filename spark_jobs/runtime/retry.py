@@ -6,7 +6,9 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from spark_jobs.errors import Log, user_message
+from py4j.protocol import Py4JNetworkError
+
+from spark_jobs.errors import JobError, Log, user_message
 
 # Exception classes in the JVM and in boto3, and their base classes, for a service or a network that is gone, slow or
 # overloaded. Not IOException or OSError as such: a broken file is one, too.
@@ -54,8 +56,11 @@ _DEPTH = 20
 
 
 def is_outage(error: BaseException) -> bool:
-    """Check whether waiting may cure an error, going by its causes in Python and in the JVM."""
-    return any(_passes(cause) for cause in _causes(error))
+    """Check whether waiting may cure an error, going by its causes in Python and in the JVM.
+
+    It cures neither our own errors, whatever their causes, nor a JVM that is gone.
+    """
+    return not isinstance(error, JobError | Py4JNetworkError) and any(_passes(cause) for cause in _causes(error))
 
 
 def may_be_a_value(error: BaseException) -> bool:

@@ -115,6 +115,12 @@ def callback_gateway(spark: SparkSession) -> Any:
     return gateway
 
 
+def java_object(interface: str, **methods: Callable[..., Any]) -> Any:
+    """Return an object that the JVM calls back through an interface's methods."""
+    java = type("Java", (), {"implements": (interface,)})  # py4j reads it
+    return type("Implementation", (), {"Java": java, **{name: staticmethod(do) for name, do in methods.items()}})()
+
+
 def start(app_name: str, master: str | None, *, fair: bool = False) -> SparkSession:
     """Return the running session, or start one; `fair` for one whose jobs come from several threads."""
     builder = SparkSession.builder.appName(app_name)

@@ -13,7 +13,7 @@ from spark_jobs.errors import Log, first_line
 from spark_jobs.options import keys
 from spark_jobs.options.table_settings import SyncSettings, TableSettings
 from spark_jobs.runtime.hadoop import Hadoop
-from spark_jobs.runtime.session import callback_gateway
+from spark_jobs.runtime.session import callback_gateway, java_object
 from spark_jobs.table.hudi_table import Commit
 
 _EXTRACTORS = "org.apache.hudi.hive."
@@ -43,37 +43,25 @@ def sync_properties(settings: SyncSettings, table: TableSettings) -> Mapping[str
     }
 
 
-class _Awaiting:
-    """A Glue client (java.lang.reflect.InvocationHandler) whose UpdateTable has finished when the call returns.
+def _await_updates(spark: SparkSession, client: Any) -> None:
+    """Give the tool's client, by reflection, a Glue client whose UpdateTable has finished when the call returns.
 
     The tool doesn't wait for its own, and its next step reads the table, changes something else and writes it back:
     Glue then lost the new columns until the next change of the schema. Hudi 0.15.0; fixed by HUDI-8006 and HUDI-8016.
     """
+    gateway = callback_gateway(spark)
+    field = _field(client, "awsGlue")
+    glue, kinds = field.get(client), gateway.new_array(gateway.jvm.java.lang.Class, 1)
+    kinds[0] = kind = field.getType()
 
-    class Java:
-        """The interface that the JVM sees."""
-
-        implements = ("java.lang.reflect.InvocationHandler",)
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-
-    def invoke(self, _proxy: Any, method: Any, arguments: Any) -> Any:
-        """Call the client's own method; for UpdateTable await the answer. Raises the method's error."""
-        answer = method.invoke(self._client, arguments)
+    def invoke(_proxy: Any, method: Any, arguments: Any) -> Any:
+        answer = method.invoke(glue, arguments)
         if method.getName() == "updateTable":
             answer.join()
         return answer
 
-
-def _await_updates(spark: SparkSession, client: Any) -> None:
-    """Give the tool's client, by reflection, a Glue client that awaits each update: it creates its own otherwise."""
-    gateway = callback_gateway(spark)
-    field = _field(client, "awsGlue")
-    kinds = gateway.new_array(gateway.jvm.java.lang.Class, 1)
-    kinds[0] = kind = field.getType()
-    proxy, awaiting = gateway.jvm.java.lang.reflect.Proxy, _Awaiting(field.get(client))
-    field.set(client, proxy.newProxyInstance(kind.getClassLoader(), kinds, awaiting))
+    awaiting = java_object("java.lang.reflect.InvocationHandler", invoke=invoke)
+    field.set(client, gateway.jvm.java.lang.reflect.Proxy.newProxyInstance(kind.getClassLoader(), kinds, awaiting))
 
 
 def _give_instants_their_type(spark: SparkSession, client: Any, table: str) -> None:
@@ -92,23 +80,20 @@ def _give_instants_their_type(spark: SparkSession, client: Any, table: str) -> N
             client.updateTableSchema(name, schema)
 
 
-class _Decoding:
-    """Hudi's PartitionValueExtractor for encoded folders: its own gives Glue the encoded text, which Athena returns."""
+def _decode_partitions(jvm: Any, client: Any) -> None:
+    """Give the tool's client an extractor for encoded folders: its own gives Glue the encoded text.
 
-    class Java:
-        """The interface that the JVM sees."""
+    By reflection: the tool accepts extractors only by the name of a Java class.
+    """
 
-        implements = ("org.apache.hudi.sync.common.model.PartitionValueExtractor",)
-
-    def __init__(self, jvm: Any) -> None:
-        self._jvm = jvm
-
-    def extractPartitionValuesInPath(self, path: str) -> Any:  # noqa: N802  (Java's name)
-        """Return the values of a partition's path relative to the table."""
-        values = self._jvm.java.util.ArrayList()
+    def values_of(path: str) -> Any:
+        values = jvm.java.util.ArrayList()
         for value in row_keys.values_of(path):
             values.add(value)
         return values
+
+    kind = "org.apache.hudi.sync.common.model.PartitionValueExtractor"
+    _field(client, "partitionValueExtractor").set(client, java_object(kind, extractPartitionValuesInPath=values_of))
 
 
 def _field(of: Any, name: str) -> Any:
@@ -130,14 +115,13 @@ def sync_to_glue(spark: SparkSession, settings: SyncSettings, table: TableSettin
     for key, value in sync_properties(settings, table).items():
         properties.setProperty(key, value)
     tool = jvm.org.apache.hudi.aws.sync.AwsGlueCatalogSyncTool(properties, spark._jsc.hadoopConfiguration())
-    client = _field(tool, "syncClient").get(tool)
-    _await_updates(spark, client)
-    if properties.getProperty(_TIMESTAMPS) == "true":
-        _give_instants_their_type(spark, client, settings.table)
-    if properties.getProperty(_EXTRACTOR) == _MULTI_PART and f"{keys.URL_ENCODE}=true" in hadoop.read_text(stored):
-        # By reflection: the tool accepts extractors only by the name of a Java class.
-        _field(client, "partitionValueExtractor").set(client, _Decoding(jvm))
     try:
+        client = _field(tool, "syncClient").get(tool)
+        _await_updates(spark, client)
+        if properties.getProperty(_TIMESTAMPS) == "true":
+            _give_instants_their_type(spark, client, settings.table)
+        if properties.getProperty(_EXTRACTOR) == _MULTI_PART and f"{keys.URL_ENCODE}=true" in hadoop.read_text(stored):
+            _decode_partitions(jvm, client)
         tool.syncHoodieTable()
     finally:
         tool.close()

@@ -9,14 +9,14 @@ from local.services.postgres import ConnectionParameters, Postgres
 from local.services.spark import spark_flags
 from tests.conftest import execute, fresh_database
 from tests.e2e.commands import Commands, Walked, walked
-from tests.spark_jobs import class_archive
+from tests.spark_jobs.programs import class_archive_flags
 
 
 @pytest.fixture(scope="session", autouse=True)
 def jobs_start_fast() -> Iterator[None]:
     """Let this process's jobs use the archive of their classes, if tests/spark_jobs has made one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("local.services.spark.spark_flags", lambda: [*spark_flags(), *class_archive.flags()])
+        patch.setattr("local.services.spark.spark_flags", lambda: [*spark_flags(), *class_archive_flags()])
         yield
 
 

@@ -17,7 +17,7 @@ from spark_jobs.decoding.decode import Decoder
 from spark_jobs.decoding.schema import Column
 from spark_jobs.runtime import session
 from tests.conftest import execute, fresh_database
-from tests.spark_jobs import class_archive, programs
+from tests.spark_jobs import programs
 from tests.spark_jobs.events import EVENTS, SCHEMA, aws_environment, glue_client
 from tests.spark_jobs.lake import Lake
 from tests.spark_jobs.programs import JobRun
@@ -75,7 +75,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, glue_endpoint: str) -> Itera
     heap = ["-Xms1g", "-Xmn512m"]
     # The last zone counts, as of a job that is started without our flags; its commits are in UTC even so.
     ahead = "-Duser.timezone=Asia/Tokyo"
-    submit = job_settings(tmp_path_factory.mktemp("spark"), [*class_archive.flags(), *heap, ahead], "1g")
+    submit = job_settings(tmp_path_factory.mktemp("spark"), [*programs.class_archive_flags(), *heap, ahead], "1g")
     quoted = " ".join(f'--conf "{key}={value}"' for key, value in submit.items())
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA_HOME", str(java_home()))
@@ -100,7 +100,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, glue_endpoint: str) -> Itera
 def java_options(tmp_path_factory: pytest.TempPathFactory, glue_endpoint: str) -> list[str]:
     """Options for a faster start of a job's JVM: the archive of its classes, created first if none fits."""
     programs.make_class_archive(tmp_path_factory.mktemp("classes"), glue_endpoint)
-    return class_archive.flags()
+    return programs.class_archive_flags()
 
 
 @pytest.fixture

@@ -173,8 +173,7 @@ def _bring(lake: Lake, model: Model, history: History, number: int, job: Ingest 
         before = model.quarantined
         model.commit(entries)
         if entries:
-            report = job.run_batch()
-            assert report is not None
+            report = lake.run(job=job)
             assert (report.events, report.quarantined) == (len(entries), model.quarantined - before)
     assert job.run_batch() is None
     return job

@@ -124,11 +124,11 @@ class Lake(IngestedTable):
         }
         return properties.combine(pairs, properties.parse_overrides(f"{key}={value}" for key, value in own.items()))
 
-    def run(self, *events: Event | str) -> CommitReport:
-        """Land events, start a job and run one batch, which must commit."""
+    def run(self, *events: Event | str, job: Ingest | None = None) -> CommitReport:
+        """Land events and run one batch, which must commit; start the job if none is given."""
         if events:
             self.land(*events)
-        report = self.job().run_batch()
+        report = (job or self.job()).run_batch()
         assert report is not None
         return report
 

@@ -1,6 +1,7 @@
 """The job's programs through spark-submit: one table's, and many tables', with their working folder."""
 
 import contextlib
+import hashlib
 import os
 import re
 import signal
@@ -20,10 +21,11 @@ from local.look.lake import Lake as TableReader
 from local.services.aws import S3
 from local.services.processes import Processes
 from local.services.spark import MULTI_TABLE_JOB, spark_submit
+from local.setup.jars import JARS_LOCK, jar_folder
+from local.setup.java import java_home
 from local.setup.ports import choose
 from spark_jobs.options import keys, submit
-from tests.spark_jobs import class_archive
-from tests.spark_jobs.events import CONF, SCHEMA, Event, as_lines, aws_environment, event
+from tests.spark_jobs.events import CONF, ROOT, SCHEMA, Event, as_lines, aws_environment, event
 from tests.waiting import PATIENCE_S
 
 TABLE = "cdc_events"
@@ -205,16 +207,36 @@ class Storage:
         self.processes.stop("s3", grace_s=10)
 
 
+# Java would warn on standard output, where the job's lines are.
+_QUIET = "-Xlog:cds*=off"
+
+
+def class_archive() -> Path:
+    """Return the path of the archive of the job's classes for this Java, its jars and packages; it may not exist yet.
+
+    Of the 8 s of CPU before a job's first commit Java spends 3 on finding 20,000 classes in jars. The archive (Java's
+    class data sharing) stores them in the JVM's own form; Java ignores it if a jar differs from the archived one.
+    """
+    fitting = [java_home(), jar_folder("spark").resolve(), java_home().joinpath("release").read_text()]
+    fitting += [path.read_text() for path in (JARS_LOCK, ROOT / "requirements.txt")]
+    return ROOT / "build" / "classes" / f"{hashlib.sha256(repr(fitting).encode()).hexdigest()[:16]}.jsa"
+
+
+def class_archive_flags() -> list[str]:
+    """Return the flags of a JVM that uses the archive; none without an archive."""
+    return [f"-XX:SharedArchiveFile={class_archive()}", _QUIET] if class_archive().is_file() else []
+
+
 def make_class_archive(folder: Path, glue_endpoint: str) -> None:
-    """Create the archive of a job's classes, if none fits and this Java can."""
-    archive = class_archive.archive()
-    if archive.is_file() or not class_archive.can_be_made():
+    """Create the archive, if none fits and this Java has that of its own classes, which every other one builds on."""
+    archive = class_archive()
+    if archive.is_file() or not java_home().joinpath("lib", "server", "classes.jsa").is_file():
         return
     archive.parent.mkdir(parents=True, exist_ok=True)
     for former in archive.parent.glob("*.jsa"):
         former.unlink()
     part = archive.with_suffix(f".{os.getpid()}")
-    run = JobRun(folder, glue_endpoint, class_archive.making_flags(part))
+    run = JobRun(folder, glue_endpoint, [f"-XX:ArchiveClassesAtExit={part}", _QUIET])
     run.land(event(1, 1, "c"))
     job = run.start(without=["--continuous"])
     try:

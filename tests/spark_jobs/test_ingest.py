@@ -186,9 +186,7 @@ def test_odd_lines_alone_are_inspected_in_each_batch(lake: Lake, monkeypatch: py
     job = lake.job()
     for at in (10, 20):
         spaced, bad = json.dumps(event(4, at)), event(5, at, customer_id=7)
-        lake.land(*(event(key, at) for key in (1, 2, 3)), spaced, bad)
-        report = job.run_batch()
-        assert report
+        report = lake.run(*(event(key, at) for key in (1, 2, 3)), spaced, bad, job=job)
         assert (report.upserts, report.quarantined) == (4, 1)
         assert lake.lsns() == dict.fromkeys((1, 2, 3, 4), at)
     assert inspected == [2, 2]
@@ -243,14 +241,10 @@ def test_merge_on_read_with_compaction(lake: Lake) -> None:
     lake.arguments = ("--table-type", "MERGE_ON_READ")
     lake.extra = {"hoodie.compact.inline.max.delta.commits": "2"}
     job = lake.job()
-    lake.land(event(1, 10, "c"), event(2, 10, "c"), event(3, 10, "c"))
-    job.run_batch()
-    lake.land(event(1, 20), event(2, 5), event(3, 30, "d"))
-    report = job.run_batch()
-    assert report is not None
+    lake.run(event(1, 10, "c"), event(2, 10, "c"), event(3, 10, "c"), job=job)
+    lake.run(event(1, 20), event(2, 5), event(3, 30, "d"), job=job)
     assert any(".compaction." in path.name for path in (lake.table_path / ".hoodie").iterdir())
-    lake.land(event(3, 20), event(2, 15))
-    job.run_batch()  # the same job: its own compaction is no other writer's commit
+    lake.run(event(3, 20), event(2, 15), job=job)  # the same job: its own compaction is no other writer's commit
     assert lake.lsns() == {1: 20, 2: 15}
     assert lake.job().run_batch() is None  # the newest instant with progress lies behind the compaction
 
@@ -461,14 +455,11 @@ def test_offsets_that_no_file_has_are_counted_and_a_file_that_comes_late_or_agai
     assert job.run_batch() is not None
     assert job.run_batch() is None
     lake.next_offset += 3  # three offsets that don't land
-    lake.land(event(2, 22))
-    gap = job.run_batch()
-    assert gap is not None
+    gap = lake.run(event(2, 22), job=job)
     assert gap.missing_offsets == 3
     assert f"3 offsets of {folder} are in no file" in lake.log
     late = lake.land(event(3, 30, "c"), name=f"{folder}/000000000001_1_2.json")
-    report = job.run_batch()
-    assert report is not None
+    report = lake.run(job=job)
     assert (report.late_files, report.missing_offsets) == (1, 0)
     late.write_text(json.dumps(event(3, 31, "c")) + "\n" + json.dumps(event(4, 31, "c")) + "\n")
     assert job.run_batch() is not None
@@ -489,20 +480,16 @@ def test_an_object_without_a_byte_makes_no_commit(lake: Lake) -> None:
 @pytest.mark.long
 def test_a_table_that_two_jobs_have_broken_is_repaired_at_the_start(lake: Lake, tmp_path: Path) -> None:
     events = [event(number, 10, "c") for number in range(1, 9)]
-    lake.land(*events)
-    assert lake.job().run_batch() is not None
+    lake.run(*events)
     # A second job started at the same moment, and saw the first events and one more.
     other = Lake(lake.spark, tmp_path / "other")
-    other.land(*events, event(9, 10, "c"))
-    assert other.job().run_batch() is not None
+    other.run(*events, event(9, 10, "c"))
     for path in [*other.table_path.glob("*.parquet"), *(other.table_path / ".hoodie").glob("[0-9]*")]:
         shutil.copy(path, lake.table_path / path.relative_to(other.table_path))
     broken = lake.frame()
     assert broken.count() == 17
 
-    lake.land(event(9, 10, "c"), event(1, 20))
-    report = lake.job().run_batch()
-    assert report is not None
+    lake.run(event(9, 10, "c"), event(1, 20))
     assert lake.lsns() == {1: 20} | dict.fromkeys(range(2, 10), 10)
     [line] = [line for line in lake.log if "took back commit" in line]
     assert re.fullmatch(r"took back commit \d+: two jobs had written bucket 0000000\d; its events come again", line)

@@ -107,13 +107,17 @@ def test_a_table_whose_first_rows_are_awaited_is_neither_running_nor_idle(capsys
     told.set_states.assert_called_once_with({})
 
 
-def test_failures_are_tried_again_from_the_tables_own_progress() -> None:
-    script, told, log = run(OSError("refused"), OSError("refused"), REPORT, None)
-    assert script.loads == 3
-    assert told.failed.call_count == 2
+@pytest.mark.parametrize(("error", "count", "retries"), [(OSError, 2, 3), (ConnectionRefusedError, 50, 0)])
+def test_failures_are_tried_again_from_the_tables_own_progress_and_outages_without_limit(
+    error: type[Exception], count: int, retries: int
+) -> None:
+    script, told, log = run(*[error("refused")] * count, REPORT, None, retries=retries)
+    assert script.loads == count + 1
+    assert told.failed.call_count == count
     assert told.committed.mock_calls == [call(REPORT)]
-    assert log[0] == "attempt 1 failed, again in 0 s: OSError: refused"
-    assert log[-1].startswith("works again, after 2 failed attempts in ")
+    assert log[0] == f"attempt 1 failed, again in 0 s: {error.__name__}: refused"
+    assert log[-1].startswith(f"works again, after {count} failed attempts in ")
+    assert len(log) < 5  # not a line for each attempt
 
 
 def test_a_success_ends_the_count_of_attempts() -> None:
@@ -126,6 +130,8 @@ def test_a_success_ends_the_count_of_attempts() -> None:
 @pytest.mark.parametrize(
     ("outcomes", "options", "message"),
     [
+        ([JobError("no use"), REPORT], {}, "^no use"),
+        ([Py4JNetworkError("the JVM is gone"), REPORT], {}, "^the JVM is gone"),
         ([OSError("gone\nmore")] * 3, {"retries": 2}, "given up after 3 attempts: OSError: gone"),
         # An outage, too, without continuous mode; with it, one in between doesn't count.
         ([ConnectionRefusedError()] * 3, {"retries": 2, "continuous": False}, "3 attempts: ConnectionRefusedError"),
@@ -137,7 +143,7 @@ def test_a_success_ends_the_count_of_attempts() -> None:
     ],
 )
 def test_it_gives_up_with_one_line(outcomes: list[Outcome], options: dict[str, Any], message: str) -> None:
-    with pytest.raises(JobError, match=f"{message}$"):
+    with pytest.raises((JobError, Py4JNetworkError), match=f"{message}$"):
         run(*outcomes, None, **options)
 
 
@@ -145,20 +151,6 @@ def test_what_fails_when_it_is_told_to_stop_is_no_failure() -> None:
     _, told, log = run(REPORT, OSError("cancelled"), retries=0)
     assert told.committed.mock_calls == [call(REPORT)]
     assert log == []
-
-
-@pytest.mark.parametrize("error", [JobError("no use"), Py4JNetworkError("the JVM is gone")])
-def test_what_cannot_get_better_is_not_tried_again(error: Exception) -> None:
-    with pytest.raises(type(error)):
-        run(error, REPORT)
-
-
-def test_an_outage_is_waited_for_however_long_it_is() -> None:
-    script, told, log = run(*[ConnectionRefusedError("refused")] * 50, REPORT, None, retries=0)
-    assert told.committed.mock_calls == [call(REPORT)]
-    assert script.loads == 51
-    assert len(log) < 5  # not a line for each attempt
-    assert log[-1].startswith("works again, after 50 failed attempts in ")
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,6 @@ def test_tables_are_independent_and_go_on_after_kill_9(job_run: JobRun) -> None:
 
 
 def test_a_base_path_is_free_once_its_tables_file_names_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_job, "columns_of", lambda *_: ())
     monkeypatch.setattr(table_job, "run", lambda *_: None)
     paths = {"a": "/lake/b", "b": "/lake/b"}
     listed = Mock(parallel_commits=1, settings=lambda table, _log: Mock(**{"table.base_path": paths[table.name]}))

@@ -19,6 +19,7 @@ import pytest
 from spark_jobs import streamer, table_job
 from spark_jobs.errors import JobError, UndescribedError
 from spark_jobs.options import keys
+from spark_jobs.runtime import archive
 from spark_jobs.runtime.retry import Backoff
 from tests.spark_jobs.events import AWS, SCHEMA, TOPIC, Event, as_lines, event, glue_table
 from tests.spark_jobs.options.test_options import DELTASTREAMER_LINE
@@ -83,11 +84,20 @@ def test_long_lines_do_not_end_a_jvm_of_one_gigabyte(job_run: JobRun) -> None:
     assert [commit["quarantined"] for commit in job.commits()] == ["2"]
 
 
-def test_a_users_mistake_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("unpacks", "line"),
+    [
+        (Mock(return_value=None), "--continous: unknown option; did you mean --continuous?"),
+        (Mock(side_effect=OSError(28, "No space left on device")), "OSError: [Errno 28] No space left on device"),
+        (Mock(side_effect=JobError("a name\nwith two lines")), "a name with two lines"),
+    ],
+)
+def test_a_mistake_or_a_full_disk_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], unpacks: Mock, line: str
+) -> None:
+    monkeypatch.setattr(archive, "use_shipped", unpacks)
     assert streamer.main(["--continous"]) == 1
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err == "error: --continous: unknown option; did you mean --continuous?\n"
+    assert capsys.readouterr() == ("", f"error: {line}\n")
 
 
 @pytest.mark.parametrize(
@@ -111,30 +121,36 @@ def test_outages_alone_are_waited_for_at_the_start_and_only_in_continuous_mode(
     assert streamer.when_readable(read, given, stop) is None
 
 
-def test_a_table_that_waits_for_a_columns_type_goes_on_once_its_schema_file_has_it(
+def test_a_continuous_job_waits_out_outages_and_columns_without_a_type(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     once, _ = decide()
-    seen: list[str] = []
-
-    def run(_spark: object, _decided: object, columns: list[str], *_around: object) -> None:
-        seen.extend(columns)
-        if columns != ["with it"]:
-            raise UndescribedError("its type isn't known")
-
-    again = iter(["without it", "with it"])
-    monkeypatch.setattr(table_job, "run", run)
-    monkeypatch.setattr(table_job, "columns_of", lambda *_: [next(again)])
-    monkeypatch.setattr(streamer, "watched", lambda *_, **__: contextlib.nullcontext())
+    continuous = replace(once, options=replace(once.options, continuous=True))
+    undescribed, outage = UndescribedError("its type isn't known"), TimeoutError("S3 is away")
     monkeypatch.setattr(Backoff, "wait", lambda *_: None)
     spark: Any = None
-    without: Any = ["without it"]
-    streamer.run(spark, replace(once, options=replace(once.options, continuous=True)), without, threading.Event())
-    assert seen == ["without it", "without it", "with it"]
-    states = ["starting", "failing reason=its type isn't known", "ended"]
-    assert capsys.readouterr().out.splitlines() == [f"table=datalake.t state={state}" for state in states]
-    with pytest.raises(UndescribedError):
-        streamer.run(spark, once, without, threading.Event())
+    for decided, outcomes, reasons in (
+        (continuous, [undescribed, outage, None], ["its type isn't known", "TimeoutError: S3 is away"]),
+        (continuous, [JobError("no such file")], ["no such file"]),
+        (once, [undescribed], ["its type isn't known"]),
+        (once, [outage], ["TimeoutError: S3 is away"]),
+    ):
+        monkeypatch.setattr(table_job, "run", Mock(side_effect=outcomes))
+        raised = type(outcomes[-1]) if outcomes[-1] else None
+        with pytest.raises(raised) if raised else contextlib.nullcontext():
+            streamer.run(spark, decided, threading.Event())
+        states = ["starting", *(f"failing reason={reason}" for reason in reasons), "ended"]
+        assert capsys.readouterr().out.splitlines() == [f"table=datalake.t state={state}" for state in states]
+
+    stop = threading.Event()
+
+    def cancelled(*_: object) -> None:
+        stop.set()
+        raise OSError("cancelled")
+
+    monkeypatch.setattr(table_job, "run", cancelled)
+    streamer.run(spark, once, stop)
+    assert capsys.readouterr().out == "table=datalake.t state=starting\ntable=datalake.t state=stopped\n"
 
 
 def published_events(job_run: JobRun) -> float | None:
@@ -185,5 +201,5 @@ def test_a_job_waits_for_s3_at_its_start_and_at_work(job_run: JobRun, storage: S
     assert [commit["events"] for commit in job.commits()] == ["1", "1"]
     assert job.text().count("works again, after ") == 2
     states = [state for state, _ in itertools.groupby(job.states(TABLE))]
-    assert states == ["starting", "running", "failing", "running", "stopped"]
+    assert states == ["starting", "failing", "running", "failing", "running", "stopped"]
     assert "Traceback" not in job.text()

@@ -66,13 +66,6 @@ def test_each_key_has_a_text_of_its_own_and_commits_keep_those_of_texts(spark: S
     assert found == [f'["\\u0000{last}","\u00e9"]' for last in ("A", "\x80", "\xff")]
 
 
-def test_without_a_table_only_the_batch_is_asked(spark: SparkSession) -> None:
-    events = _events(spark, ("a", 10, "x"), ("a", 20, PLACEHOLDER), ("b", 10, PLACEHOLDER))
-    restored, lacking = changes.restore_placeholders(events, None, ["t"], ordering="lsn")
-    assert {tuple(row["row"]) for row in restored.collect()} == {(10, "x"), (20, "x")}
-    assert [row[changes.KEY] for row in lacking.collect()] == ["b"]
-
-
 def test_deletes_of_newer_or_absent_rows_do_nothing(spark: SparkSession) -> None:
     events = _events(spark, ("older", 5, "gone"), ("absent", 5, "gone"), ("equal", 5, "gone"), ("row", 1, "x"))
     stored = spark.createDataFrame([("older", 6), ("equal", 5), ("row", 9)], STORED)

@@ -50,9 +50,7 @@ def test_a_query_adds_a_column_and_passes_on_new_fields_and_deletes(lake: Lake) 
     assert (report.deletes, report.quarantined) == (1, 0)
     job = lake.job()
     for *lines, folded in ((event(3, 15), event(2, 30, memo="large"), 1), (event(2, 40, memo=PLACEHOLDER), 0)):
-        lake.land(*lines)
-        batch = job.run_batch()
-        assert batch is not None
+        batch = lake.run(*lines, job=job)
         assert (batch.folded, batch.quarantined) == (folded, 0)
     names = ("shouted", "note_text", "memo")
     assert {key: tuple(map(row.get, names)) for key, row in lake.rows().items()} == {

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.decoding.row_keys import DEFAULT
 from spark_jobs.errors import SettingsError
+from spark_jobs.table import glue
 from spark_jobs.table.glue import sync_to_glue
 from tests.spark_jobs.decoding.test_row_keys import INDEX, PARTITIONED, key_only_delete
 from tests.spark_jobs.events import event, glue_table
@@ -43,7 +44,9 @@ def types(endpoint: str) -> dict[str, str]:
 
 @pytest.mark.integration
 @pytest.mark.usefixtures("slow_updates")
-def test_any_text_is_one_folder_rows_move_between_them_and_glue_learns_each(lake: Lake, empty_glue: str) -> None:
+def test_any_text_is_one_folder_rows_move_between_them_and_glue_learns_each(
+    lake: Lake, empty_glue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lake.conf, lake.arguments = PARTITIONED, ("--enable-sync",)
     assert synced(lake) is False  # nothing there yet: no error
     texts = dict(enumerate([*TEXTS, None, ""]))
@@ -57,6 +60,7 @@ def test_any_text_is_one_folder_rows_move_between_them_and_glue_learns_each(lake
     for _ in range(2):
         assert synced(lake)
         _compare_with_glue(empty_glue)
+    _fail(lake, monkeypatch)
     _change_index(lake)
 
 
@@ -98,6 +102,22 @@ def _compare_with_glue(endpoint: str) -> None:
     listed += [("A", "11"), ("A", "12"), ("B", "11"), ("B", "13"), ("B", "14")]
     assert table["partitions"] == sorted(listed)
     assert table["Parameters"]["athena_enable_native_hudi_connector_implementation"] == "true"
+
+
+def _fail(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sync that fails before the tool's own work leaves no client open."""
+
+    def fails(_spark: object, client: Any, _table: str) -> None:
+        clients.append(client)
+        raise OSError("Glue is away")
+
+    clients = list[Any]()
+    with monkeypatch.context() as patch:
+        patch.setattr(glue, "_give_instants_their_type", fails)
+        with pytest.raises(OSError, match="Glue is away"):
+            synced(lake)
+    with pytest.raises(Exception, match=r"closed|shut down|terminated"):
+        clients[0].tableExists("cdc_events")
 
 
 def _change_index(lake: Lake) -> None:
