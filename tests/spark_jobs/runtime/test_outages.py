@@ -75,7 +75,7 @@ def test_clients_without_a_server_are_outages(spark: SparkSession, closed_port: 
         settings.update({"bootstrap.servers": servers, "default.api.timeout.ms": "500"})
         return lambda: hadoop.jvm.org.apache.kafka.clients.consumer.KafkaConsumer(settings).partitionsFor("topic")
 
-    cases = [
+    cases: list[tuple[Callable[[], Any], bool]] = [
         (lambda: s3.list_objects_v2(Bucket="landing"), True),
         (s3a, True),
         (rows, True),
