@@ -8,9 +8,10 @@ import boto3
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.sql import SparkSession
 
+from spark_jobs.errors import JobError
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.runtime.retry import is_outage, may_be_a_value
 from tests.spark_jobs.events import AWS
@@ -47,9 +48,10 @@ def answer(status: int, code: str) -> ClientError:
 )
 def test_pythons_errors(error: Exception, outage: bool) -> None:
     assert is_outage(error) == outage
-    wrapped = RuntimeError("through another")
-    wrapped.__cause__ = error
-    assert is_outage(wrapped) == outage
+    # Our own errors say that waiting is of no use, and so does a JVM that is gone.
+    for wrapped, waits in ((RuntimeError("another"), True), (JobError("ours"), False), (Py4JNetworkError(), False)):
+        wrapped.__cause__ = error
+        assert is_outage(wrapped) == (outage and waits)
 
 
 @pytest.mark.integration
