@@ -1,4 +1,4 @@
-"""Waits for an event of another process or thread, with a limit that only a hang reaches; tells a machine's slowness."""
+"""Waits for an event of another process or thread, with a limit that only a hang reaches; tells how slow all is."""
 
 import os
 import time
