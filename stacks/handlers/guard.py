@@ -48,7 +48,7 @@ def _template(stack: str) -> Mapping[str, Any]:
             return {}
         raise
     # botocore parses JSON; a stack whose first change set waits has no text.
-    found: Any = body["TemplateBody"] or {}
+    found: Any = body.get("TemplateBody") or {}
     template: Mapping[str, Any] = json.loads(found) if isinstance(found, str) else found
     return template
 

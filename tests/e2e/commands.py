@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,15 +20,13 @@ from local.files import BUILD
 from local.platform.platform import Platform
 from local.services.postgres import ConnectionParameters
 from tests.transcripts import first_difference, transcript
-from tests.waiting import wait_until
+from tests.waiting import crowd, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 # Ignored by git, or not needed by any command; the jars are shared.
 LEFT_OUT = (".git", ".venv", ".cache", "node_modules", "build", "cdk.out", "docs", "tests", "__pycache__")
 CONNECTOR_PASSWORD = "Films/1"
 COMMAND_S = 500
-# CPU seconds of an AMD EPYC whose neighbours rest, where the demos keep their limits with nothing else running.
-SQUARES_S = 0.12
 
 
 class Commands:
@@ -164,17 +161,6 @@ def walked(command: str, folder: Path, *options: str) -> Iterator[Walked]:
         yield Walked(folder, done.output, summary, max(before, crowd()))
     finally:
         Platform(folder / "platform").remove()
-
-
-def crowd() -> float:
-    """The slowdown to allow: limits hold up to two processes per core, which take SQUARES_S for these squares.
-
-    A platform alone doesn't exceed that; the suite runs several at a time, on slower machines as well.
-    """
-    began = time.thread_time()
-    sum(number * number for number in range(2_000_000))
-    slower = (time.thread_time() - began) / SQUARES_S
-    return max(1.0, os.getloadavg()[0] / (2 * (os.cpu_count() or 1))) * max(1.0, slower)
 
 
 def unlike_the_page(page: str, command: str, printed: str) -> str:

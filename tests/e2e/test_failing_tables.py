@@ -15,8 +15,8 @@ from local.platform.platform import Platform
 from local.platform.startup import SUPERVISOR
 from local.services.postgres import ConnectionParameters
 from tests.conftest import execute
-from tests.e2e.commands import Commands, crowd, equal_tables
-from tests.waiting import wait_until
+from tests.e2e.commands import Commands, equal_tables
+from tests.waiting import crowd, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 

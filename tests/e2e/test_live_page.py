@@ -19,9 +19,8 @@ from local.platform.platform import Platform
 from tests.browser.serving import Served, serving_platform
 from tests.browser.viewer import PATIENCE_MS, Viewer, viewing
 from tests.conftest import execute
-from tests.e2e.commands import crowd
 from tests.e2e.faults import kill, suspended
-from tests.waiting import wait_until
+from tests.waiting import crowd, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 

@@ -8,9 +8,10 @@ import boto3
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.sql import SparkSession
 
+from spark_jobs.errors import JobError
 from spark_jobs.runtime.hadoop import Hadoop
 from spark_jobs.runtime.retry import is_outage, may_be_a_value
 from tests.spark_jobs.events import AWS
@@ -47,9 +48,10 @@ def answer(status: int, code: str) -> ClientError:
 )
 def test_pythons_errors(error: Exception, outage: bool) -> None:
     assert is_outage(error) == outage
-    wrapped = RuntimeError("through another")
-    wrapped.__cause__ = error
-    assert is_outage(wrapped) == outage
+    # Our own errors say that waiting is of no use, and so does a JVM that is gone.
+    for wrapped, waits in ((RuntimeError("another"), True), (JobError("ours"), False), (Py4JNetworkError(), False)):
+        wrapped.__cause__ = error
+        assert is_outage(wrapped) == (outage and waits)
 
 
 @pytest.mark.integration
@@ -75,7 +77,7 @@ def test_clients_without_a_server_are_outages(spark: SparkSession, closed_port: 
         settings.update({"bootstrap.servers": servers, "default.api.timeout.ms": "500"})
         return lambda: hadoop.jvm.org.apache.kafka.clients.consumer.KafkaConsumer(settings).partitionsFor("topic")
 
-    cases: list[tuple[Callable[[], object], bool]] = [
+    cases: list[tuple[Callable[[], Any], bool]] = [
         (lambda: s3.list_objects_v2(Bucket="landing"), True),
         (s3a, True),
         (rows, True),

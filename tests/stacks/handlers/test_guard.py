@@ -40,16 +40,16 @@ def guarded(world: World) -> Stack:
 
 
 def answers(cloudformation: Stubber, cluster: dict[str, Any] | None, *, times: int = 1) -> None:
-    """The next answers about the database's stack: its template, or that there is none."""
+    """The next answers about the database's stack: its template, none yet, or that there is no stack."""
     asked = {"StackName": "prod-cdc-lake-database", "TemplateStage": "Original"}
     for _ in range(times):
         if cluster is None:
             said = "Stack with id prod-cdc-lake-database does not exist"
             cloudformation.add_client_error("get_template", "ValidationError", said, expected_params=asked)
         else:
-            resources = {"Database": {"Type": "AWS::RDS::DBCluster", "Properties": cluster}} if cluster else {}
-            body = json.dumps({"Resources": resources})
-            cloudformation.add_response("get_template", {"TemplateBody": body}, asked)
+            template = {"Resources": {"Database": {"Type": "AWS::RDS::DBCluster", "Properties": cluster}}}
+            body = {"TemplateBody": json.dumps(template)} if cluster else {}
+            cloudformation.add_response("get_template", body, asked)
 
 
 @pytest.mark.parametrize(
