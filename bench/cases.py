@@ -1,4 +1,4 @@
-"""The tables that bench.against_others has written: their events, and what each program is told of them.
+"""The tables that bench.against_others has written: their events, and each program's settings for them.
 
 Events are as Debezium's connector sends them: of the orders' outbox, and of a table with 30 columns of plain types.
 """
@@ -192,7 +192,7 @@ def table_of(given: Sequence[str]) -> TableSettings:
 
 
 def plain(case: Case, table: TableSettings, landing: str) -> dict[str, Any]:
-    """Return what bench/plain.py is told of landed events."""
+    """Return bench/plain.py's settings for reading landed events."""
     columns = schema.parse(case.schema, "its schema")
     upserting = {
         "hoodie.datasource.write.table.type": case.table_type,
@@ -209,7 +209,7 @@ def plain(case: Case, table: TableSettings, landing: str) -> dict[str, Any]:
 
 
 def plain_writing(table: TableSettings, operation: str, more: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return what bench/plain.py is told of writing the job's table."""
+    """Return bench/plain.py's settings for writing the job's table."""
     written = {
         "hoodie.table.name": table.name,
         "hoodie.datasource.write.operation": operation,

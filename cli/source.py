@@ -142,13 +142,7 @@ def load(
             _confirm(f"{parameters['dbname']} at {parameters['host']}:{parameters['port']}", replace=replace)
         log_in.add_password(parameters)
         options = LoadOptions(
-            connector_password=(
-                str(log_in.of_secret(connector_secret_id)["password"])
-                if connector_secret_id
-                else log_in.ask_password(
-                    "CDC_CONNECTOR_PASSWORD", f"Password for the role {CONNECTOR_ROLE}", confirm=True
-                )
-            ),
+            connector_password=_connector_password(connector_secret_id),
             change_password=change_password,
             scale=scale,
             dump=from_,
@@ -170,6 +164,15 @@ def _confirm(target: str, *, replace: bool) -> None:
     action = f"Drop the schema {SCHEMA} and load it again" if replace else f"Create the schema {SCHEMA}"
     if not typer.confirm(f"{action} in {target}?"):
         raise UserError("not confirmed, nothing was loaded")
+
+
+def _connector_password(secret_id: str | None) -> str:
+    from contract.source import CONNECTOR_ROLE
+    from db import log_in
+
+    if secret_id:
+        return str(log_in.of_secret(secret_id)["password"])
+    return log_in.ask_password("CDC_CONNECTOR_PASSWORD", f"Password for the role {CONNECTOR_ROLE}", confirm=True)
 
 
 def _load_showing_progress(parameters: dict[str, str | int], options: "LoadOptions") -> "LoadReport":

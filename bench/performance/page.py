@@ -24,7 +24,7 @@ _TINY = "--events 30 --changes 10 --commits 0 --counted 0 --rounds 1 --way job -
 
 
 class Bench(NamedTuple):
-    """The words after `./lake dev bench`; `short`: those of a tiny size, None: not in a short run."""
+    """The words after `./lake dev bench`; `short`: the words for a tiny size, or None if a short run leaves it out."""
 
     words: str
     short: str | None = None

@@ -43,7 +43,7 @@ def horizon_lsn(cursor: Cursor, *, timeout_s: float) -> int:
 
 
 def deleted_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Iterable[Key]) -> list[Key]:
-    """Return those of `keys`, each its columns' values as text, without a row in the table.
+    """Return the `keys` that have no row in the table; a key is its columns' values as text.
 
     Raises LoadError for a missing column.
     """

@@ -92,7 +92,7 @@ def write(rows: pyarrow.RecordBatchReader, folder: Path, *, partitioned_by: Sequ
     for key in map(rows.schema.field, partitioned_by):
         if not any(is_one(key.type) for is_one in _IN_A_NAME):
             reason = f"partitioned_by has {key.name}, which is {key.type}"
-            raise QueryError(f"{reason}: texts, integers, dates and booleans can be it")
+            raise QueryError(f"{reason}: choose a text, an integer, a date or a boolean")
     schema = rows.schema.with_metadata({_PARTITIONS: json.dumps(list(partitioned_by))})
     with _one_line(folder, "written"):
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -137,7 +137,7 @@ class Channel:
     def delete_keys(
         self, table: CapturedTable, types: Mapping[str, Any], rows: Mapping[Key, Mapping[str, Any]]
     ) -> list[Key]:
-        """Delete from the lake those of `rows` that the source doesn't have; return their keys. Raises PlatformError.
+        """Delete the `rows` that the source doesn't have from the lake; return their keys. Raises PlatformError.
 
         `rows` has the lake's values of the key's columns, by these values as text; `types` their Avro types. A key
         inserted meanwhile is newer than the delete, and a row changed since `rows` was read is left alone.

@@ -1,4 +1,4 @@
-"""The review's page: all sections of one environment; those of the acknowledged findings and the cost are here."""
+"""The review's page: all sections of one environment; this module writes the acknowledged findings and the cost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -248,7 +248,7 @@ def decide(options: Options, properties: Mapping[str, str], warn: Log) -> Settin
     table = table_settings(options, properties)
     source = source_settings(options, properties, warn)
     derived = isinstance(source, SqlSettings | HistorySettings)
-    beside = {"quarantine_path": sibling_path(table.base_path, QUARANTINE_FOLDER)}
+    default = {"quarantine_path": sibling_path(table.base_path, QUARANTINE_FOLDER)}
     schema_file = "" if derived else PROPERTIES[keys.SCHEMA_FILE].read(properties)
     transformer = None if derived else _transformer(options, properties)
     return read(
@@ -265,7 +265,7 @@ def decide(options: Options, properties: Mapping[str, str], warn: Log) -> Settin
         events_path=_events_path(properties, table, source, transformer, warn),
         catalogue=catalogue_settings(options, properties),
         first_load=first_load_settings(options, properties) if isinstance(source, FileSettings) else None,
-        **({} if keys.QUARANTINE_PATH in properties else beside),
+        **({} if keys.QUARANTINE_PATH in properties else default),
     )
 
 
