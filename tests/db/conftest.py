@@ -21,7 +21,7 @@ from local.services.postgres import ConnectionParameters, Postgres
 from tests.conftest import execute, fresh_database
 from tests.db.expected import actual_outbox, expected_outbox
 from tests.db.pgoutput import Event, Slot
-from tests.waiting import PATIENCE_S, wait_until
+from tests.waiting import PATIENCE_S, crowd, wait_until
 
 # We may not distribute the real data (docs/decisions/0013): it lies next to the checkout, or where the variable says.
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data" / "northwind" / "northwind.sql"
@@ -257,8 +257,9 @@ def writers_at_work(
     """Run transactions in `count` sessions, one after the other, until the block ends.
 
     `statements`: those of a transaction, by the session's number and its turn; its `deadlocks` may be its own.
+    A slow machine takes longer for a transaction, so pauses are longer there: as many moments are left without writers.
     """
-    writers, stop = Writers(), threading.Event()
+    writers, stop, pause_s = Writers(), threading.Event(), pause_s * crowd()
 
     def work(number: int, connection: Connection) -> None:
         for turn in itertools.count(1):

@@ -133,7 +133,7 @@ def test_an_outbox_from_before_there_were_versions_is_refused(shop: Shop) -> Non
 def test_what_events_say_changes_for_all_orders(shop: Shop, sql: Path) -> None:
     change(sql / outbox.VIEWS_FILE, "'ship_city', o.ship_city,", "'ship_city', upper(o.ship_city),")
     with writers_at_work(shop, statements) as writers:
-        migrate(shop.parameters)
+        migrate(shop.parameters, max_wait_s=PATIENCE_S)
     assert writers.failures == []
     lower = "SELECT count(*) FROM cdc_events WHERE shipment ->> 'ship_city' <> upper(shipment ->> 'ship_city')"
     assert (shop.value(lower), shop.value(DIFFERENT)) == (0, 0)
@@ -170,7 +170,7 @@ def test_a_migration_that_fails_changes_nothing(earlier: Shop, sql: Path, faulty
         file.write(f"\n{text}\n")
     forget()
     with writers_at_work(earlier, statements) as writers, pytest.raises(LoadError) as caught:
-        migrate(earlier.parameters)
+        migrate(earlier.parameters, max_wait_s=PATIENCE_S)
     assert says in str(caught.value)
     assert "(nothing was changed)" in str(caught.value)
     assert "\n" not in str(caught.value)
