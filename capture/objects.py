@@ -8,15 +8,14 @@ from typing import Any
 import psycopg2
 
 from capture.entry import key_of
-from contract.column_types.canonical import SOURCE_SETTINGS
 from contract.column_types.catalogue import result_modifier
 from contract.source import own_schema
-from db.connecting import Connection, Cursor, LoadError, connect, explain, value
+from db.connecting import Connection, Cursor, LoadError, check_query, connect, explain, value
 from db.source.catalogue import HAS_ROWS, Column, Database, Server, Table, TableName
 from db.source.inspection import inspect, type_texts, types_of
 from db.source.objects import SourceObjects, WantedTable
 from db.source.plan import Plan
-from db.source.reading import hidden_rows, rights_missing, sees_all_rows
+from db.source.reading import ReadObjects, hidden_rows, rights_missing, sees_all_rows
 from settings.pipeline import CapturedTableSettings, Pipeline
 
 
@@ -33,6 +32,16 @@ def source_objects(pipeline: Pipeline) -> SourceObjects:
         schema=own_schema(pipeline.name),
         role=pipeline.source.role,
         tables=tuple(map(wanted_table, pipeline.tables)),
+    )
+
+
+def read_objects(pipeline: Pipeline) -> ReadObjects:
+    """Return what the role of a pipeline of queries reads."""
+    return ReadObjects(
+        role=pipeline.source.role,
+        tables=tuple(wanted_table(table) for table in pipeline.tables if table.query is None),
+        queries={table.name: table.query for table in pipeline.tables if table.query is not None},
+        sees_writers=any(table.column for table in pipeline.tables),
     )
 
 
@@ -59,9 +68,8 @@ def query_table(connection: Connection, settings: CapturedTableSettings) -> Tabl
     name = TableName(settings.schema_name, settings.table_name)
     try:
         with connection, connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION READ ONLY")
-            # As in the job: a name without its schema would not be found there.
-            cursor.execute("SELECT set_config('search_path', %s, true)", [SOURCE_SETTINGS["search_path"]])
+            # As in the job: a name without its schema isn't found.
+            check_query(cursor, settings.query or "")
             cursor.execute(f"SELECT * FROM ({settings.query}\n) AS q LIMIT 0")  # noqa: S608  the user's own query
             found = [
                 (column.name, column.type_code, result_modifier(column.type_code, column.precision, column.scale))

@@ -187,7 +187,6 @@ def _looked(
 def _reading(connection: Connection, seconds: int) -> Iterator[Cursor]:
     with connection, connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION READ ONLY")
-        cursor.execute("SET LOCAL search_path = pg_catalog")
         cursor.execute("SET LOCAL lock_timeout = %s", [f"{_LOCK_S}s"])
         cursor.execute("SET LOCAL statement_timeout = %s", [f"{seconds}s"])
         yield cursor

@@ -55,6 +55,8 @@ CONNECT_TIMEOUT_S = 10
 # A connection to a server that is gone ends after a minute, not after two hours.
 LIVENESS = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 LOCK_TIMEOUT_S = 30
+# A user's operators and functions, wherever they may be created, can't stand in for the server's.
+OWN_NAMES = "-c search_path=pg_catalog"
 OLDEST_SERVER = 140000
 VERIFIED = "verify-full"
 # libpq's default; other drivers need it explicitly.
@@ -92,7 +94,8 @@ def connect(parameters: Mapping[str, Any]) -> Connection:
         **LIVENESS,
     }
     settings = {**ours, **tls(parameters), **parameters}
-    settings |= {"options": f"{settings['options']} -c lock_timeout={LOCK_TIMEOUT_S}s", "client_encoding": "UTF8"}
+    options = f"{settings['options']} -c lock_timeout={LOCK_TIMEOUT_S}s {OWN_NAMES}"
+    settings |= {"options": options, "client_encoding": "UTF8"}
     try:
         opened: Connection = psycopg2.connect(**settings)
     except psycopg2.OperationalError as error:
@@ -120,8 +123,6 @@ def transaction(connection_parameters: Mapping[str, Any], *, failing: str = "not
     with contextlib.closing(connect(connection_parameters)) as connection:
         try:
             with connection, connection.cursor() as cursor:
-                # A user's operators and functions can't stand in for the server's.
-                cursor.execute("SET LOCAL search_path = pg_catalog")
                 yield cursor
         except psycopg2.Error as error:
             raise LoadError(f"{explain(error)} ({failing})") from error
@@ -131,6 +132,18 @@ def value(cursor: Cursor, query: str | sql.Composable, values: Sequence[Any] | M
     """Run a query and return the first column of its first row; None if it has no row."""
     cursor.execute(query, values)
     return (cursor.fetchone() or (None,))[0]
+
+
+def check_query(cursor: Cursor, query: str, *, search_path: str = "pg_catalog") -> None:
+    """Have the server plan a query with a user's text in it: a single one that writes nothing. No row is read.
+
+    Its names are found by `search_path`, as are later ones in an open transaction. Raises psycopg2.Error.
+    """
+    # The one function of every server that runs a text as a cursor, which takes a single query and may only read.
+    cursor.execute(
+        "SELECT FROM set_config('search_path', %s, TRUE) AS path, ts_stat(left(path, 0) || %s)",
+        (search_path, f"SELECT NULL::tsvector FROM ({query}\n) AS q LIMIT 0"),  # noqa: S608
+    )
 
 
 def rows(cursor: Cursor) -> Iterator[dict[str, Any]]:

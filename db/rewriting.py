@@ -12,7 +12,7 @@ import psycopg2
 from psycopg2 import errors
 
 from contract.source import OUTBOX_TABLE, SCHEMA
-from db.connecting import Cursor, LoadError, explain, value
+from db.connecting import Cursor, LoadError, check_query, explain, value
 
 KEY = "order_id"
 OUTBOX = f"{SCHEMA}.{OUTBOX_TABLE}"
@@ -39,6 +39,7 @@ def _select(cursor: Cursor, query: str, where: str | None) -> list[int]:
     """Run a query with the user's condition in it, which may not write."""
     what = "cannot read the outbox's keys" if where is None else f"--where {where}"
     with _explained(what), _transaction(cursor, "READ ONLY"):
+        check_query(cursor, query, search_path=f"{SCHEMA}, public")
         cursor.execute(f"{query} ORDER BY 1")
         return [key for (key,) in cursor.fetchall()]
 

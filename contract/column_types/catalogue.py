@@ -66,6 +66,12 @@ class ColumnType:
     parts: tuple[tuple[str, "ColumnType", int], ...] = ()
     oid: int = 0
 
+    @property
+    def operators(self) -> str:
+        """The schema of its operators: an extension's aren't in our sessions' search_path."""
+        kind, _ = without_domains(self, -1)
+        return kind.schema if kind.kind == "base" else "pg_catalog"
+
 
 def column_types(rows: Iterable[Mapping[str, Any]]) -> dict[int, ColumnType]:
     """Return the types that rows of TYPES describe, by their numbers."""

@@ -47,13 +47,15 @@ def deleted_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Iterable
 
     Raises LoadError for a missing column.
     """
-    types = {column.name: column.type_text for one in read_tables(cursor, [table]).values() for column in one.columns}
-    if missing := [name for name in key if name not in types]:
+    columns = {column.name: column for one in read_tables(cursor, [table]).values() for column in one.columns}
+    if missing := [name for name in key if name not in columns]:
         raise LoadError(f"the source's table {'.'.join(table)} has no column {', '.join(missing)}")
     names = [sql.Identifier(f"k{number}") for number in range(len(key))]
     same = [
-        sql.SQL("t.{} = g.{}::{}").format(sql.Identifier(column), name, sql.SQL(types[column]))
-        for column, name in zip(key, names, strict=True)
+        sql.SQL("t.{} OPERATOR({}.=) g.{}::{}").format(
+            sql.Identifier(column.name), sql.Identifier(column.type.operators), name, sql.SQL(column.type_text)
+        )
+        for column, name in zip(map(columns.__getitem__, key), names, strict=True)
     ]
     query = sql.SQL(
         "SELECT g.place FROM unnest({given}) WITH ORDINALITY AS g({names}, place)"

@@ -35,8 +35,6 @@ def inspect(connection: Connection, schemas: Sequence[str] = ()) -> Database:
     try:
         with connection, connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            # Names are qualified and types come by number, so our own search path doesn't matter.
-            cursor.execute("SET LOCAL search_path = pg_catalog")
             cursor.execute(queries.SERVER)
             (server,) = rows(cursor)
             tables = _tables(cursor, {"schemas": list(schemas), "names": None, "role": None})

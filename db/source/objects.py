@@ -88,9 +88,7 @@ class SourceState:
 
 
 def read(cursor: Cursor, wanted: SourceObjects) -> SourceState:
-    """Read the state; changes nothing but the session's search path."""
-    # A user's operators and functions can't stand in for the server's.
-    cursor.execute("SET search_path = pg_catalog")
+    """Read the state."""
     cursor.execute(catalogue_queries.STATE, vars(wanted))
     (row,) = rows(cursor)
     published, in_part = row.pop("published"), row.pop("published_in_part")

@@ -12,7 +12,7 @@ import psycopg2
 from psycopg2.extensions import encrypt_password
 
 from contract.table_names import listed
-from db.connecting import Cursor, LoadError, explain, value
+from db.connecting import Cursor, LoadError, check_query, explain, value
 from db.source import objects as source_objects
 from db.source.catalogue import HAS_ROWS, Table
 from db.source.inspection import read_tables
@@ -88,11 +88,10 @@ def missing_privileges(cursor: Cursor, wanted: ReadObjects) -> list[str]:
     lines = list(_table_problems(wanted, state, sees_all=sees_all_rows(cursor), reads=True))
     for name, query in wanted.queries.items():
         try:
-            cursor.execute(f"SELECT * FROM ({query}\n) AS q LIMIT 0")  # noqa: S608  the user's own query
+            check_query(cursor, query)
         except psycopg2.Error as error:
             lines.append(f"{name}: {explain(error)}")
             cursor.connection.rollback()
-            cursor.execute("SET search_path = pg_catalog")
     return lines
 
 
@@ -161,6 +160,7 @@ def _with_queries(cursor: Cursor, wanted: ReadObjects) -> Iterator[WantedTable]:
 def _read_by(cursor: Cursor, name: str, query: str) -> list[tuple[str, str, list[str], bool]]:
     try:
         cursor.execute("SAVEPOINT looking")
+        check_query(cursor, query)
         cursor.execute(f"CREATE TEMP VIEW {_VIEW} AS SELECT * FROM ({query}\n) AS q")  # noqa: S608  the user's own
         cursor.execute(_READ_BY_VIEW)
         found = cursor.fetchall()

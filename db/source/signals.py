@@ -14,7 +14,7 @@ import psycopg2
 from psycopg2 import errors, sql
 
 from contract.table_names import listed
-from db.connecting import Cursor, LoadError, explain, value
+from db.connecting import Cursor, LoadError, check_query, explain, value
 from db.source.inspection import read_tables
 
 # Maximum of rows that one signal names by their keys: a condition of some 100 KB.
@@ -84,13 +84,13 @@ def check(cursor: Cursor, reading: Reading) -> None:
     """Raise LoadError for a table that can't be read in this way, and for a condition that PostgreSQL rejects."""
     if reading.blocks and (reading.where is not None or reading.pattern is None):
         raise LoadError(f"{reading.shown} can't be read again by an incremental snapshot: {ODD_NAME}")
-    statement = sql.SQL("EXPLAIN SELECT FROM {}").format(sql.Identifier(*reading.table))
-    if reading.where is not None:
-        # In brackets and followed by more, as in Debezium: a condition that comments out the rest is rejected.
-        statement = sql.SQL("{} WHERE ({}) AND TRUE").format(statement, sql.SQL(reading.where))
+    # In brackets and followed by more, as in Debezium: a condition that comments out the rest is rejected.
+    query = sql.SQL("SELECT FROM {} WHERE ({}) AND TRUE").format(
+        sql.Identifier(*reading.table), sql.SQL("TRUE" if reading.where is None else reading.where)
+    )
     try:
-        # Without values, or a percent sign would have a meaning.
-        cursor.execute(statement)
+        # The connector's session has PostgreSQL's own path.
+        check_query(cursor, query.as_string(cursor), search_path='"$user", public')
     except errors.UndefinedTable as error:
         raise LoadError(f"the source has no table {reading.shown}") from error
     except psycopg2.Error as error:

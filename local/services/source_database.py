@@ -21,7 +21,7 @@ from psycopg2.extensions import connection as Connection  # noqa: N812 - a class
 
 from contract.source import OUTBOX_TABLE, SCHEMA, SHOWS_ALL_ROWS
 from db import log_in
-from db.connecting import LoadError, LoginError, NoPasswordError, connect, tls, value
+from db.connecting import OWN_NAMES, LoadError, LoginError, NoPasswordError, connect, tls, value
 from db.source.objects import SourceObjects
 from db.source.plan import source_problems
 from db.source.replication import Expected, Replication, read_state, table_at
@@ -36,7 +36,7 @@ _SHOWS_ALL = SHOWS_ALL_ROWS.format(relations="ARRAY[to_regclass(%s)::oid]")
 _TAKEN = {"host", "port", "dbname", "sslmode", "sslrootcert", "user", "password"}
 # A person waits for it.
 ANSWER_S = 5
-CONNECT_TIMEOUT_S = 5
+_SETTINGS = {"connect_timeout": 5, "options": OWN_NAMES}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,7 +234,7 @@ class SourceDatabase:
 
 @contextlib.contextmanager
 def _cursor(parameters: Mapping[str, Any]) -> Iterator[Any]:
-    with contextlib.closing(psycopg2.connect(**parameters, connect_timeout=CONNECT_TIMEOUT_S)) as connection:
+    with contextlib.closing(psycopg2.connect(**parameters, **_SETTINGS)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
             yield cursor

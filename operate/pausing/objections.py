@@ -8,6 +8,7 @@ import boto3
 import psycopg2
 from botocore.exceptions import ClientError
 
+from db.connecting import OWN_NAMES
 from operate.errors import OperateError
 from operate.sides import DeployedPipeline, login
 from settings.environment import Environment
@@ -53,7 +54,7 @@ def _kept(deployed: DeployedPipeline) -> str:
     try:
         with (
             login(deployed) as parameters,
-            closing(psycopg2.connect(**parameters, connect_timeout=CONNECT_TIMEOUT_S)) as connection,
+            closing(psycopg2.connect(**parameters, connect_timeout=CONNECT_TIMEOUT_S, options=OWN_NAMES)) as connection,
             connection.cursor() as cursor,
         ):
             cursor.execute(_SLOT, [slot])

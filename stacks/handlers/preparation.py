@@ -238,7 +238,6 @@ def _let_read(event: Event, wanted: Mapping[str, Any]) -> None:
                 grant_reader(owner, objects, password=str(reader["password"]), check=lambda: journal.check(event))
         with contextlib.closing(connect(reader)) as connection, connection.cursor() as cursor:
             try:
-                cursor.execute("SET search_path = pg_catalog")
                 lines = missing_privileges(cursor, objects)
             except psycopg2.Error as error:
                 raise LoadError(f"cannot read what the database has: {explain(error)}") from error

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from contract.column_types.catalogue import quoted, without_domains
+from contract.column_types.catalogue import quoted
 from spark_jobs.options.jdbc_settings import JdbcSettings
 from spark_jobs.sources.postgres.access import Look
 from spark_jobs.sources.postgres.event_sql import SourceColumn, literal, row_sql
@@ -146,7 +146,7 @@ class Relation:
 
     def _compared(self, sign: str, key: Key) -> str:
         """Compare rows' keys with one, in the order of ORDER BY; `sign`: > or <=."""
-        schemas, values = [*map(_operators, self.key)], self._values(key)
+        schemas, values = [column.type.operators for column in self.key], self._values(key)
         if {*schemas} == {"pg_catalog"}:
             return f"({', '.join(map(_of, self.key))}) {sign} ({', '.join(values)})"
         # A row's comparison would look for each column's operator in one schema.
@@ -197,9 +197,3 @@ def stamped_since(column: str, micros: int) -> str:
 
 def _of(column: SourceColumn) -> str:
     return f"t.{quoted(column.name)}"
-
-
-def _operators(column: SourceColumn) -> str:
-    """Return the schema of a column's operators: an extension's aren't in the sessions' search_path."""
-    kind, _ = without_domains(column.type, column.modifier)
-    return kind.schema if kind.kind == "base" else "pg_catalog"

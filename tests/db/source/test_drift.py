@@ -16,9 +16,10 @@ from db.source.deletes import deleted_keys, horizon_lsn
 from db.source.objects import SourceObjects, WantedTable
 from db.source.plan import prepare, source_problems
 from db.source.reading import ReadObjects, grant_reader
+from local.resnapshot.log_tables import committing
 from local.services.postgres import ConnectionParameters
 from local.services.source_database import SourceDatabase
-from tests.conftest import ask, execute
+from tests.conftest import EXTENSIONS_TYPE, ask, execute
 from tests.db.conftest import forget
 from tests.db.source.test_preparing import PASSWORD, ROLE, connector, cursor_of
 from tests.waiting import PATIENCE_S, wait_until
@@ -106,12 +107,15 @@ def cursor(database: ConnectionParameters) -> Iterator[Cursor]:
         yield opened
 
 
-def test_keys_are_compared_as_their_columns_values(cursor: Cursor) -> None:
+def test_keys_are_compared_as_their_columns_values(cursor: Cursor, database: ConnectionParameters) -> None:
     keys = [("1", "1998-05-06"), ("01", "May 6 1998"), ("1", "1998-05-07"), ("-2", "1998-05-06")]
     assert deleted_keys(cursor, TABLE, ("id", "day"), keys) == keys[2:]
     assert deleted_keys(cursor, TABLE, ("id", "day"), []) == []
     with pytest.raises(LoadError, match="Order Items has no column nothing"):
         deleted_keys(cursor, TABLE, ("nothing",), [("1",)])
+    execute(database, f"{EXTENSIONS_TYPE}; CREATE TABLE books (id isbn PRIMARY KEY); INSERT INTO books VALUES ('3-16')")
+    with committing(database) as ours:
+        assert deleted_keys(ours, ("public", "books"), ("id",), [("3-16",), ("3-17",)]) == [("3-17",)]
 
 
 def test_a_key_of_an_open_transaction_isnt_taken_for_deleted(cursor: Cursor, database: ConnectionParameters) -> None:

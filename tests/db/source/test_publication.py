@@ -17,6 +17,7 @@ from db.source.objects import WantedTable
 from db.source.plan import prepare, source_problems
 from db.source.replication import drop_slot
 from local.services.postgres import ConnectionParameters
+from local.services.source_database import SourceDatabase
 from tests.conftest import ask, execute
 from tests.db.conftest import Shop, forget
 from tests.db.source.test_preparing import PASSWORD, ROLE, connector, cursor_of
@@ -265,6 +266,17 @@ def test_a_connector_that_keeps_retrying_hides_no_unreadable_slot(shop: Shop, cu
     finally:
         stop.set()
         thread.join()
+
+
+@pytest.mark.usefixtures("cursor")
+def test_nobody_elses_function_is_taken_for_the_servers(shop: Shop) -> None:
+    # They fit literals and names better than the server's.
+    for name, types in (("pg_drop_replication_slot", "text"), ("theirs", "name, name")):
+        theirs = "RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'theirs'; END $$"
+        shop.run(f"CREATE FUNCTION public.{name}({types}) {theirs}")
+    shop.run("CREATE OPERATOR public.|| (FUNCTION = public.theirs, LEFTARG = name, RIGHTARG = name)")
+    assert SourceDatabase(shop.parameters).replication(SLOT, replication.OUTBOX).problems == []
+    assert drop_slot(shop.parameters, SLOT)
 
 
 def test_the_table_of_a_change_at_a_position_of_the_log(shop: Shop, cursor: Cursor) -> None:
