@@ -184,19 +184,21 @@ def first_load_settings(options: Options, properties: Mapping[str, str]) -> Firs
     return read(FirstLoadSettings, properties, jdbc=read(JdbcSettings, properties, **_place(options, properties)))
 
 
-def _refuse_secrets_in_arguments(options: Options) -> None:
+def refuse_secrets_in_arguments(options: Options) -> None:
     """Other users who may list processes can read a command line, and EMR shows it on its pages."""
-    for key in combine([], parse_overrides(options.hoodie_conf)):
-        if key == keys.JDBC_PASSWORD or (key.startswith(keys.JDBC_EXTRA) and is_secret(key)):
+    for key, value in combine([], parse_overrides(options.hoodie_conf)).items():
+        # A login to Kafka begins with its module's name, and may have no more.
+        told = value if key.endswith(".jaas.config") else key.removesuffix(".token.endpoint.url")
+        says_where = key.startswith(f"{keys.JDBC_PASSWORD}.") or key == keys.FIRST_LOAD_SALT_SECRET
+        if is_secret(told) and not says_where:
             raise SettingsError(
                 f"--hoodie-conf {key}: a secret has no place on a command line; say {keys.JDBC_PASSWORD_FILE}, "
-                f"{keys.JDBC_PASSWORD_SECRET} or {keys.JDBC_PASSWORD_VARIABLE}"
+                f"{keys.JDBC_PASSWORD_SECRET} or {keys.JDBC_PASSWORD_VARIABLE}, or write it into the --props file"
             )
 
 
 def _place(options: Options, properties: Mapping[str, str]) -> dict[str, Any]:
     """Return the server, and the schema and table in it. Raises SettingsError."""
-    _refuse_secrets_in_arguments(options)
     given = [key for key in declared_in(Password) if key in properties]
     if len(given) > 1:
         raise SettingsError(f"{' and '.join(given)}: say one of them")

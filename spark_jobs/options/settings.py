@@ -20,6 +20,7 @@ from spark_jobs.options.jdbc_settings import (
     catalogue_settings,
     first_load_settings,
     jdbc_settings,
+    refuse_secrets_in_arguments,
 )
 from spark_jobs.options.properties import DAY_S, declare, declared_in, folder, listed, number, read
 from spark_jobs.options.table_settings import (
@@ -244,6 +245,7 @@ OF_MANY_TABLES = declared_in(ApplicationSettings)
 
 def decide(options: Options, properties: Mapping[str, str], warn: Log) -> Settings:
     """Turn options and properties into settings; `warn` gets a line per unused property. Raises SettingsError."""
+    refuse_secrets_in_arguments(options)
     refuse(options, properties, PROPERTIES, warn)
     table = table_settings(options, properties)
     source = source_settings(options, properties, warn)

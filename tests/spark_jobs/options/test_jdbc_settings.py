@@ -87,7 +87,10 @@ def test_a_mistake_is_one_line_without_the_secret(given: dict[str, str], reason:
     [
         *(
             (("--hoodie-conf", f"{name}=hush"), r"has no place on a command line; say .*password\.file")
-            for name in (keys.JDBC_PASSWORD, "hoodie.deltastreamer.jdbc.password", f"{keys.JDBC_EXTRA}sslpassword")
+            for name in (
+                *(keys.JDBC_PASSWORD, "hoodie.deltastreamer.jdbc.password", f"{keys.JDBC_EXTRA}sslpassword"),
+                *("sasl.jaas.config=PlainLoginModule required password", "ssl.keystore.key", "hoodie.aws.secret.key"),
+            )
         ),
         (("--source-ordering-field", LSN), f"--source-ordering-field {LSN}: JdbcSource orders rows by {READ_MS}"),
     ],
