@@ -21,6 +21,7 @@ from local.platform.record import (
     PlatformOptions,
     RecordFile,
     Unfinished,
+    connector_file,
     password_files,
     passwords,
 )
@@ -119,6 +120,8 @@ class Platform:
 
     def _start(self, before: set[str], progress: Progress, *, stays: bool) -> None:
         """Start what isn't in `before`, which runs."""
+        if self.options.password is not None:
+            write_private(connector_file(self.state_dir / "secrets"), f"{self.options.password}\n")
         for path in self._password_files:
             create_password(path)
         services, pipeline = self._built(self._choose_ports(before))

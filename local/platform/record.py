@@ -4,12 +4,13 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, Field, ValidationError
 
+from contract.table_names import table_option
 from local.errors import LockedError, PlatformError
 from local.files import kept_password, write_private
 from local.services.kafka import ADMIN, BROKER, KafkaUsers
@@ -95,7 +96,8 @@ class Lock:
 class PlatformOptions:
     """Options that a user may choose.
 
-    `pipeline` names the file in pipelines/; `outside` is its database where that isn't the embedded one.
+    `pipeline` names the file in pipelines/; `outside` is its database where that isn't the embedded one, `password` the
+    one there, which a start keeps.
     `scale` and `dump` are the loader's and apply to the first start, while there is no source database; later, only the
     data loaded then may be requested.
     `lenses` is the release of the real S3 sink, an archive or a folder; `job` False leaves the streaming job out.
@@ -104,6 +106,7 @@ class PlatformOptions:
 
     pipeline: str = ORDERS
     outside: OutsideDatabase | None = None
+    password: str | None = field(default=None, repr=False)
     scale: int | None = None
     dump: Path | None = None
     lenses: Path | None = None
@@ -214,7 +217,7 @@ class Unfinished:
         tables = self._tables()
         if tables is None:
             return None
-        options = "".join(f" --table {each}" for each in sorted(tables))
+        options = "".join(f" {table_option(each)}" for each in sorted(tables))
         rows = ", ".join(sorted(tables)) or "all rows"
         return f"a resnapshot of {rows} hasn't ended: run `./lake resnapshot{options}`"
 

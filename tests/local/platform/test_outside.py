@@ -9,11 +9,13 @@ import pytest
 from contract import rds_ca
 from contract.errors import UserError
 from db.connecting import LoadError, LoginError
+from local.errors import LockedError, PlatformError
+from local.platform import command
 from local.platform.command import at_pipeline
 from local.platform.connectors import source_settings
 from local.platform.job import places
 from local.platform.platform import Platform
-from local.platform.record import PORTS, PlatformOptions, RecordFile
+from local.platform.record import PORTS, Lock, PlatformOptions, RecordFile
 from local.services import source_database
 from local.services.postgres import Postgres
 from local.services.source_database import OutsideDatabase, find_password
@@ -150,6 +152,20 @@ def test_status_says_why_the_database_lets_nobody_in(tmp_path: Path, monkeypatch
         " password from CDC_CONNECTOR_PASSWORD"
     )
     assert "doesn't run" in dead
+
+
+def test_a_start_keeps_the_password_once_it_has_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "find_password", lambda *_: "opensesame")
+    monkeypatch.setattr(command, "check_outside", Mock())
+    monkeypatch.setattr(Platform, "_choose_ports", Mock(side_effect=PlatformError("no port is free")))
+    platform = Platform(tmp_path, at_pipeline(PlatformOptions(), tmp_path, "pagilaquery", "host=db.example.org"))
+    assert "opensesame" not in repr(platform.options)
+    with Lock(platform.lock.path).held(), pytest.raises(LockedError):
+        platform.up()
+    assert not (tmp_path / "secrets").exists()
+    with pytest.raises(PlatformError, match="no port is free"):
+        platform.up()
+    assert (tmp_path / "secrets" / "connector").read_text() == "opensesame\n"
 
 
 @pytest.mark.integration
