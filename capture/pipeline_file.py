@@ -7,7 +7,6 @@ that names them.
 
 import contextlib
 import json
-import os
 import re
 import shutil
 import tempfile
@@ -211,11 +210,10 @@ def _write(path: Path, text: str) -> None:
     """Replace a file atomically: a reader sees the old one or the new one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
+        with tempfile.TemporaryDirectory(prefix=".", dir=path.parent) as folder:
+            new = Path(folder, path.name)
+            new.write_text(text, encoding="utf-8")
+            new.replace(path)
     except OSError as error:
         raise LoadError(f"cannot write {path.parent.name}/{path.name}: {error.strerror}") from error
 

@@ -1,16 +1,19 @@
 """What needs no database: a pipeline's text, a selection of tables, the page of types."""
 
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from capture.entry import is_secret, may_be_personal, propose_all, server_notes
 from capture.obstacles import meant, obstacle
+from capture.pipeline_file import write_new
 from capture.pipeline_text import with_left_out
 from capture.type_page import PAGE, page
 from contract.column_types.catalogue import ColumnType
 from contract.errors import UserError
+from db.connecting import LoadError
 from db.source.catalogue import Column, Database, Kind, Server, Table, TableName
 from settings.pipeline_rules import LONGEST_LAKE_NAME
 
@@ -52,6 +55,13 @@ def test_a_column_is_left_out_of_its_table_and_all_else_stays(entry: str, after:
 )
 def test_a_file_that_cant_be_told_apart_by_its_lines_is_left_alone(text: str) -> None:
     assert with_left_out(text, 1, {"new": "why"}) is None
+
+
+def test_a_file_that_cant_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").mkdir()
+    with pytest.raises(LoadError, match=r"mine\.toml: Is a directory"):
+        write_new("mine", "shop", (), (), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.toml"]
 
 
 TABLES = [TableName("public", "orders"), TableName("public", "order_log"), TableName("Sales Dept", "a.b")]
