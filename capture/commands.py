@@ -11,6 +11,7 @@ import typer
 from capture import odd_values, pipeline_file, report
 from capture.entry import propose_all
 from capture.objects import UNSEEN, add_query_columns, check, inspect_and_check, source_objects
+from contract.errors import printable
 from db import log_in
 from db.connecting import Connection, LoadError, explain
 from db.source import plan as source_preparing
@@ -168,7 +169,7 @@ def _check_database(found: str, pipeline: Pipeline) -> None:
 def _print_only(plan: Plan) -> None:
     """Print the script alone on standard output, so that it can go to a file, and the rest on standard error."""
     for line in report.plan_lines(plan):
-        typer.echo(line.strip(), err=True)
+        typer.echo(printable(line.strip()), err=True)
     if plan.problems:
         raise LoadError("the database doesn't meet the pipeline's requirements: see above")
     typer.echo(plan.script if plan.steps else "-- Nothing is to be done.\n", nl=False)
@@ -204,5 +205,4 @@ def _connected(dsn_text: str, failing: str) -> Iterator[tuple[Connection, dict[s
 
 def _say(lines: Iterable[str]) -> None:
     for line in lines:
-        # A table's name may hold what moves a terminal's cursor.
-        typer.echo("".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line))
+        typer.echo(printable(line))

@@ -22,6 +22,11 @@ UNLIKE_ATHENA = "not as in Athena: "
 _COMMAND = re.compile(r"`\./lake (?:up|down|status|resnapshot|reconcile|query|dashboard)(?=[ `])(?! -p)")
 
 
+def printable(text: str) -> str:
+    """Escape line ends and what moves a terminal's cursor: a name or a value of a table may hold it."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
 def with_options(text: str, options: str) -> str:
     """Return a message whose commands have the options that select a platform, such as ` -p shop`."""
     return _COMMAND.sub(lambda command: command[0] + options, text)
@@ -60,7 +65,7 @@ def show(prefix: str, error: BaseException, options: str = "") -> None:
     """Print an error's text to standard error, with its notes in the first line; if it has no text, its name."""
     first, *more = error_text(error).splitlines()
     lines = ["; ".join([f"{prefix}: {first}", *getattr(error, "__notes__", ())]), *more]
-    print(with_options("\n".join(lines), options), file=sys.stderr)
+    print(with_options("\n".join(map(printable, lines)), options), file=sys.stderr)
 
 
 def error_text(error: BaseException) -> str:

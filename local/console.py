@@ -17,11 +17,6 @@ def cut(text: str, characters: int) -> str:
     return text if len(text) <= characters else text[: characters - 1] + "…"
 
 
-def printable(text: str) -> str:
-    """Escape control characters: a row's value must not steer the terminal."""
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
-
-
 def say(line: str) -> None:
     """Print a completed action without markup."""
     console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from contract.errors import UserError
+from contract.errors import UserError, printable
 from contract.lake import DATABASE
 from plugins.releases.versions import VersionsError
 from settings import pipeline_rules, rules
@@ -71,13 +71,8 @@ def check(model: type[Model], values: dict[str, Any], shown: str, rules: Callabl
         said = [(_key(each["loc"]), _SAID.get(each["type"], each["msg"])) for each in error.errors()]
         problems = [f"{key}: {reason.removeprefix('Value error, ')}" for key, reason in said]
     if problems:
-        raise SettingsFileError("\n".join(f"{shown}: {one_line(problem)}" for problem in problems))
+        raise SettingsFileError("\n".join(f"{shown}: {printable(problem)}" for problem in problems))
     return settings
-
-
-def one_line(text: str) -> str:
-    """Escape line ends and cursor movements as Python does."""
-    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 def _key(location: tuple[int | str, ...]) -> str:
@@ -109,7 +104,7 @@ def _read_queries(values: dict[str, Any], shown: str) -> None:
             table["sql"] = (_PROJECT / file).read_text(encoding="utf-8")
         except (OSError, ValueError):
             # ValueError: a NUL in its name, or not UTF-8.
-            raise SettingsFileError(f"{where}: {one_line(file)} can't be read, from the project's folder") from None
+            raise SettingsFileError(f"{where}: {printable(file)} can't be read, from the project's folder") from None
 
 
 def names(folder: Path = ENVIRONMENTS) -> list[str]:
@@ -146,7 +141,7 @@ def _with_captured(values: dict[str, Any], shown: str, folder: Path) -> dict[str
             if name not in there:
                 known = ", ".join(there) or "none"
                 raise SettingsFileError(
-                    f"{shown}: pipelines[{number}].name: there is no {folder.name}/{one_line(name)}.toml; there "
+                    f"{shown}: pipelines[{number}].name: there is no {folder.name}/{printable(name)}.toml; there "
                     f"are {known}, and `./lake source describe` makes another"
                 )
             found.append(entry | {"captured": load_pipeline(name, folder)})

@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
+from contract.errors import printable
 from local.comparison.compare import Difference, OnProgress, TableComparison
 from local.comparison.run import Repairs, Sides, compare_tables
-from local.console import printable
 from local.files import write_private
 
 IN_THE_LAKE = "in the lake"

@@ -10,7 +10,8 @@ import pyarrow
 import pyarrow.compute as pc
 from pyarrow import csv, parquet, types
 
-from local.console import cut, printable
+from contract.errors import printable
+from local.console import cut
 from local.query.engine import QueryError
 
 Format = Literal["table", "csv", "json", "parquet"]

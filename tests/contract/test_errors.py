@@ -11,7 +11,7 @@ from contract.errors import CANNOT, INTERRUPTED, UserError, naming, one_line_err
 @pytest.mark.parametrize(
     ("error", "status", "line"),
     [
-        (UserError("no disk: free some"), CANNOT, "no disk: free some"),
+        (UserError("no table \x1b[2J: free some"), CANNOT, "no table \\x1b[2J: free some"),
         # A library's, where it is named, and what the system refuses.
         (LookupError(), CANNOT, "LookupError"),
         (FileNotFoundError(2, "No such file", "/nowhere"), CANNOT, "[Errno 2] No such file: '/nowhere'"),
