@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import psycopg2
-from psycopg2 import sql
 
-from capture.objects import query_problems, source_objects
+from capture.objects import query_problems, read_objects, source_objects
 from db import loading, pagila
 from db.connecting import LoadError, connect, transaction
 from db.loading import LoadOptions, load
 from db.migrating import migrate
 from db.source.plan import UnpreparableError, plan, prepare
+from db.source.reading import grant_reader
 from local.errors import PlatformError
 from local.platform.services import Services
 from local.services.source_database import OutsideDatabase
@@ -35,18 +35,18 @@ def make_ready(services: Services) -> str:
         raise PlatformError("the example pagila takes no --scale: leave it out")
     else:
         note = pagila.load(parameters, services.options.dump)
-    if pipeline.outbox is not None:
-        # The last password may have been lost or changed.
-        role, password = sql.Identifier(pipeline.source.role), sql.Literal(services.passwords.connector)
-        with transaction(parameters) as cursor:
-            cursor.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, password))
-    elif pipeline.is_queried:
-        _let_read(parameters, pipeline.source.role, services.passwords.connector)
-    else:
-        try:
-            prepare(parameters, source_objects(pipeline), password=services.passwords.connector)
-        except UnpreparableError as error:
-            raise PlatformError(f"pipeline {pipeline.name}: {error}") from error
+    password = services.passwords.connector
+    try:
+        if pipeline.outbox is not None:
+            # The last password may have been lost or changed.
+            with transaction(parameters) as cursor:
+                loading.grant_role(cursor, LoadOptions(connector_password=password))
+        elif pipeline.is_queried:
+            grant_reader(parameters, read_objects(pipeline), password=password)
+        else:
+            prepare(parameters, source_objects(pipeline), password=password)
+    except UnpreparableError as error:
+        raise PlatformError(f"pipeline {pipeline.name}: {error}") from error
     return note
 
 
@@ -71,23 +71,6 @@ def _load_northwind(services: Services) -> str:
         return f"{database.outbox_rows():,} orders kept{migrated}"
     wanted = LoadOptions(connector_password=services.passwords.connector, scale=options.scale or 1, dump=options.dump)
     return f"{load(parameters, wanted).events:,} orders loaded"
-
-
-def _let_read(parameters: Mapping[str, Any], name: str, password: str) -> None:
-    """Create a role with the right to read the database, and no other."""
-    role = sql.Identifier(name)
-    with transaction(parameters) as cursor:
-        cursor.execute("SELECT FROM pg_roles WHERE rolname = %s", [name])
-        verb = "ALTER" if cursor.rowcount else "CREATE"
-        cursor.execute(sql.SQL(f"{verb} ROLE {{}} LOGIN PASSWORD {{}}").format(role, sql.Literal(password)))
-        cursor.execute(
-            "SELECT nspname FROM pg_namespace WHERE nspname <> 'information_schema' AND nspname !~ '^pg_' ORDER BY 1"
-        )
-        for (schema,) in cursor.fetchall():
-            for right in ("USAGE ON SCHEMA", "SELECT ON ALL TABLES IN SCHEMA"):
-                cursor.execute(sql.SQL(f"GRANT {right} {{}} TO {{}}").format(sql.Identifier(schema), role))
-        # Lets polling by a column see which transactions still write.
-        cursor.execute(sql.SQL("GRANT pg_read_all_stats TO {}").format(role))
 
 
 def check_outside(pipeline: Pipeline, where: OutsideDatabase, parameters: Mapping[str, Any]) -> str:

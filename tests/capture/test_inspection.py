@@ -8,6 +8,7 @@ import psycopg2
 import pytest
 
 from capture import odd_values
+from db.connecting import connect
 from db.source import inspection
 from db.source.catalogue import TableName
 from local.services.postgres import ConnectionParameters
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.integration
 
 
 def test_a_column_has_its_type_with_what_that_is_made_of(nasty: ConnectionParameters) -> None:
-    with contextlib.closing(psycopg2.connect(**nasty)) as connection:
+    with contextlib.closing(connect(nasty)) as connection:
         tables = {table.name: table for table in inspection.inspect(connection).tables}
     everything = tables[TableName("public", "everything")]
     told = {c.name: (c.type.kind, c.type_text, [part[1].name for part in c.type.parts]) for c in everything.columns}

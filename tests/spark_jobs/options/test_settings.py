@@ -91,7 +91,7 @@ TOPIC = f"{keys.KAFKA_TOPIC}=t"
 def test_kafka() -> None:
     decided, warnings = decide(
         *(TOPIC, "bootstrap.servers=localhost:9092", "auto.offset.reset=latest", "sasl.mechanism=AWS_MSK_IAM"),
-        arguments=[*KAFKA, "--source-limit", "9"],
+        arguments=[*KAFKA, "--source-limit", "9", "--hoodie-conf", "sasl.jaas.config=IAMLoginModule required;"],
     )
     assert isinstance(decided.source, KafkaSettings)
     assert dict(decided.source.consumer) == {"bootstrap.servers": "localhost:9092", "sasl.mechanism": "AWS_MSK_IAM"}
