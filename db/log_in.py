@@ -18,6 +18,7 @@ from contract.source import DATABASE
 from db.connecting import Connection, LoadError, NoPasswordError, UnreachableError, connect, stays_here, tls
 
 if TYPE_CHECKING:
+    from boto3 import Session
     from botocore.exceptions import ClientError
 
 DEFAULTS: dict[str, str | int] = {"host": "localhost", "port": 5432, "dbname": DATABASE, "user": "postgres"}
@@ -123,13 +124,13 @@ def connected(given: Mapping[str, str]) -> tuple[Connection, dict[str, str]]:
     return connect(known), known
 
 
-def of_secret(secret_id: str) -> dict[str, str | int]:
+def of_secret(secret_id: str, session: "Session | None" = None) -> dict[str, str | int]:
     """Return the secret's host, port, user, password and dbname, under psycopg2's names.
 
-    boto3 finds region and credentials in its usual way. Raises LoadError with one line, UnreachableError if the cause
-    may pass; they never repeat the secret's content.
+    Without a session, boto3 finds region and credentials in its usual way. Raises LoadError with one line,
+    UnreachableError if the cause may pass; they never repeat the secret's content.
     """
-    values = _values(secret_id)
+    values = _values(secret_id, session)
     parameters: dict[str, str | int] = {
         ours: str(values[theirs]) for theirs, ours in _KEYS.items() if values.get(theirs) not in (None, "")
     }
@@ -143,7 +144,7 @@ def of_secret(secret_id: str) -> dict[str, str | int]:
     return parameters
 
 
-def _values(secret_id: str) -> Mapping[str, object]:
+def _values(secret_id: str, session: "Session | None") -> Mapping[str, object]:
     import boto3
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
@@ -151,7 +152,7 @@ def _values(secret_id: str) -> Mapping[str, object]:
     # Seconds and attempts: the AWS command line's defaults would keep a user waiting for minutes.
     config = Config(connect_timeout=5, read_timeout=10, retries={"mode": "standard", "max_attempts": 3})
     try:
-        client = boto3.client("secretsmanager", config=config)
+        client = (session or boto3).client("secretsmanager", config=config)
         text = client.get_secret_value(SecretId=secret_id).get("SecretString", "")
     except ClientError as error:
         raise _explained(secret_id, error) from error

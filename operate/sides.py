@@ -18,6 +18,7 @@ from botocore.exceptions import ClientError
 
 from contract import rds_ca
 from contract.column_types.hashes import SALT_KEY
+from db import log_in
 from local.comparison.arrivals import LogArrivals
 from local.comparison.compare import Arrivals
 from local.comparison.describe import Compared
@@ -160,7 +161,7 @@ def login(deployed: DeployedPipeline, *, owner: bool = True) -> Iterator[dict[st
     """Return libpq's parameters: the owner's login, where one is known, or the connector role's.
 
     The connector role's password may come from CDC_CONNECTOR_PASSWORD or PGPASSWORD instead of its secret. Each secret
-    is read with the caller's credentials. Raises OperateError, ClientError.
+    is read with the caller's credentials. Raises OperateError, LoadError.
     """
     environment, pipeline = deployed.environment, deployed.pipeline
     database = pipeline.database
@@ -183,21 +184,10 @@ def login(deployed: DeployedPipeline, *, owner: bool = True) -> Iterator[dict[st
                 parameters["dbname"] = environment.database.name
         password = next(filter(None, map(os.environ.get, PASSWORD_VARIABLES)), None)
         if owner or password is None:
-            yield parameters | _user(deployed.session, secret)
+            user = log_in.of_secret(secret, deployed.session)
+            yield parameters | {key: user[key] for key in ("user", "password")}
         else:
             yield parameters | {"user": pipeline.connector_role, "password": password}
-
-
-def _user(session: boto3.Session, secret: str) -> dict[str, str]:
-    client = session.client("secretsmanager", config=outputs.QUICK)
-    try:
-        values = json.loads(client.get_secret_value(SecretId=secret)["SecretString"])
-        return {"user": values["username"], "password": values["password"]}
-    except client.exceptions.ResourceNotFoundException:
-        raise OperateError(f"there is no secret {secret}, the database's login: deploy, or create it") from None
-    except (ValueError, LookupError, TypeError):
-        # Never the secret itself.
-        raise OperateError(f"the secret {secret} has to be JSON with `username` and `password`") from None
 
 
 def _salt(deployed: DeployedPipeline) -> str:

@@ -1,22 +1,18 @@
 """Objections to a pause: ringing alarms, databases that are still written to."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import boto3
-import psycopg2
-from botocore.exceptions import ClientError
 
-from db.connecting import OWN_NAMES
-from operate.errors import OperateError
+from contract.errors import UserError
+from db.connecting import transaction
 from operate.sides import DeployedPipeline, login
 from settings.environment import Environment
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
 
-CONNECT_TIMEOUT_S = 8
 MEGABYTE = 1024 * 1024
 UNLIMITED = "-1"
 _SLOT = """
@@ -52,14 +48,10 @@ def outside(session: boto3.Session, environment: Environment) -> Iterator[str]:
 def _kept(deployed: DeployedPipeline) -> str:
     slot = deployed.source.slot_name
     try:
-        with (
-            login(deployed) as parameters,
-            closing(psycopg2.connect(**parameters, connect_timeout=CONNECT_TIMEOUT_S, options=OWN_NAMES)) as connection,
-            connection.cursor() as cursor,
-        ):
+        with login(deployed) as parameters, transaction(parameters, failing="its log goes on") as cursor:
             cursor.execute(_SLOT, [slot])
             found = cursor.fetchone()
-    except (psycopg2.Error, ClientError, OperateError) as error:
+    except UserError as error:
         reason = " ".join(str(error).split())
         return f"how much it keeps now can't be read from here ({reason}); pg_replication_slots there says it"
     # The server has invalidated a slot that holds nothing: what it held is lost.

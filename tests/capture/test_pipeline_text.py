@@ -13,7 +13,6 @@ from capture.pipeline_text import with_left_out
 from capture.type_page import PAGE, page
 from contract.column_types.catalogue import ColumnType
 from contract.errors import UserError
-from db.connecting import LoadError
 from db.source.catalogue import Column, Database, Kind, Server, Table, TableName
 from settings.pipeline_rules import LONGEST_LAKE_NAME
 
@@ -59,7 +58,7 @@ def test_a_file_that_cant_be_told_apart_by_its_lines_is_left_alone(text: str) ->
 
 def test_a_file_that_cant_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").mkdir()
-    with pytest.raises(LoadError, match=r"mine\.toml: Is a directory"):
+    with pytest.raises(UserError, match=r"mine\.toml: Is a directory"):
         write_new("mine", "shop", (), (), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.toml"]
 

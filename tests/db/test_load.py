@@ -185,6 +185,8 @@ def test_no_password_reaches_the_servers_log_or_the_output(database: ConnectionP
         (("--yes",), {"PGPASSWORD": ""}, ["set PGPASSWORD"]),
         (("--yes",), {"CDC_CONNECTOR_PASSWORD": ""}, ["set CDC_CONNECTOR_PASSWORD"]),
         (("--yes", "--scale", "2", "--from", "x.sql"), {}, ["doesn't go with --from"]),
+        (("--yes", "--empty", "--scale", "2"), {}, ["--empty loads no rows"]),
+        (("--yes", "--empty", "--from", "x.sql"), {}, ["--empty loads no rows"]),
         ((), {}, ["confirm with --yes"]),
     ],
 )

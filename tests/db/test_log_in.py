@@ -183,7 +183,6 @@ def test_a_secret_without_a_host_leaves_it_to_the_defaults(secrets: Any) -> None
         ('["list"]', "isn't a JSON object"),
         ("", "isn't a JSON object"),  # binary
         (None, r".*\(check its name and the region\)"),
-        ('{"username": "me"}', "has no password"),
         ("{}", "has no user and no password"),
         ('{"username": "me", "password": "x", "port": "perhaps-a-password"}', "a port that isn't a number"),
         ('{"username": "me", "password": "x", "port": 70000}', "a port that isn't a number"),
@@ -245,13 +244,6 @@ def test_a_server_that_refuses_for_now_may_be_asked_again(
     with pytest.raises(LoadError, match=text) as raised:
         connect({"host": "db"})
     assert type(raised.value) is kind
-
-
-@pytest.mark.parametrize("options", [("--scale", "2"), ("--from", "dump.sql")])
-def test_empty_tables_and_rows_contradict_one_another(loads: list[Any], options: tuple[str, ...]) -> None:
-    status, shown = run("--empty", *options)
-    assert (status, loads) == (CANNOT, [])
-    assert "--empty loads no rows" in shown
 
 
 @pytest.fixture(scope="module")

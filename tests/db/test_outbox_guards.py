@@ -195,8 +195,7 @@ def test_a_condition_chooses_rows_of_the_outbox_and_rows_that_only_the_lake_has(
 
 def test_a_wrong_condition_is_one_line_and_changes_nothing(shop: Shop, cursor: Cursor) -> None:
     rows = shop.value("SELECT count(*) FROM cdc_events")
-    ends = ("TRUE); DELETE FROM datalake.cdc_events; SELECT (1", "TRUE); COMMIT; DELETE FROM cdc_events; SELECT (1")
-    for where in ("", "no_such_column = 1", "order_id = ", *ends):
+    for where in ("", "no_such_column = 1", "order_id = ", "TRUE); COMMIT; DELETE FROM cdc_events; SELECT (1"):
         with pytest.raises(LoadError) as refused:
             rewriting.select_keys(cursor, where)
         assert "\n" not in str(refused.value)

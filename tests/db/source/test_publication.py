@@ -271,9 +271,8 @@ def test_a_connector_that_keeps_retrying_hides_no_unreadable_slot(shop: Shop, cu
 @pytest.mark.usefixtures("cursor")
 def test_nobody_elses_function_is_taken_for_the_servers(shop: Shop) -> None:
     # They fit literals and names better than the server's.
-    for name, types in (("pg_drop_replication_slot", "text"), ("theirs", "name, name")):
-        theirs = "RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'theirs'; END $$"
-        shop.run(f"CREATE FUNCTION public.{name}({types}) {theirs}")
+    for theirs in ("pg_drop_replication_slot(text)", "theirs(name, name)"):
+        shop.run(f"CREATE FUNCTION public.{theirs} RETURNS int LANGUAGE sql AS 'SELECT 1 / 0'")
     shop.run("CREATE OPERATOR public.|| (FUNCTION = public.theirs, LEFTARG = name, RIGHTARG = name)")
     assert SourceDatabase(shop.parameters).replication(SLOT, replication.OUTBOX).problems == []
     assert drop_slot(shop.parameters, SLOT)

@@ -145,7 +145,6 @@ CONFINED = "disabled (by|through) configuration|has been locked|name ORDERS does
     "sql",
     [
         "SELECT * FROM read_csv('/etc/passwd')",
-        "SELECT * FROM read_text('/etc/passwd')",
         "SELECT * FROM read_parquet('http://127.0.0.1:1/x')",
         "SELECT * FROM '/etc/passwd.csv'",
         "SELECT * FROM glob('/*')",

@@ -15,6 +15,7 @@ import psycopg2
 import pytest
 from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 
+from db.connecting import OLDEST_SERVER
 from local.services.postgres import Postgres
 from operate.pausing import objections
 from operate.pausing.connectors import OnMskConnect
@@ -49,12 +50,12 @@ def environment() -> Environment:
         ((None, "10GB"), "the slot cdc_orders is lost, so changes are missed already: `./lake resnapshot -e dev -p"),
         (
             psycopg2.OperationalError("timeout\nexpired"),
-            "can't be read from here (timeout expired); pg_replication_slots",
+            "can't be read from here (the connection broke: timeout expired (its log goes on)); pg_replication_slots",
         ),
     ],
 )
 def test_a_slots_log_is_said(environment: Environment, monkeypatch: pytest.MonkeyPatch, answer: Any, said: str) -> None:
-    connection = MagicMock()
+    connection = MagicMock(server_version=OLDEST_SERVER)
     connection.cursor.return_value.__enter__.return_value.fetchone.side_effect = [answer]
     monkeypatch.setattr(objections, "login", lambda _deployed: contextlib.nullcontext({}))
     monkeypatch.setattr(psycopg2, "connect", lambda **_: connection)

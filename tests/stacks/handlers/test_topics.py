@@ -120,16 +120,6 @@ def test_an_update_changes_the_configuration_and_keeps_the_records(kafka: Kafka,
     assert retention_ms(kafka, "update.events") == str(168 * HOUR_MS)
 
 
-def test_an_update_that_was_cancelled_does_nothing_after_its_rollback(kafka: Kafka, deployed: Stack) -> None:
-    """Its waiter lives on: a shorter retention that it restored would delete events."""
-    deployed.create(request(kafka, plan("cancelled")))
-    former = deployed.properties
-    cancelled = deployed.begin_update(request(kafka, plan("cancelled", hours=1)))
-    deployed.roll_back(former)
-    assert "a later request has taken over" in cancelled.reason
-    assert retention_ms(kafka, "cancelled.events") == str(168 * HOUR_MS)
-
-
 def test_deleting_it_leaves_topics_and_records_and_the_next_one_adopts_them(kafka: Kafka, deployed: Stack) -> None:
     deployed.create(request(kafka, plan("kept")))
     send(kafka, "kept.events", b"1")

@@ -116,12 +116,6 @@ def test_a_second_life_after_a_connector_is_written_down_until_the_lake_is_equal
     assert entry.startswith(f"{prepared_by}/since")
 
 
-def test_without_it_what_a_dba_has_prepared_is_enough(database: ConnectionParameters, source: Stack) -> None:
-    prepare(database, WANTED, password=PASSWORD)
-    data = source.create(source.but(ownerSecretArn=""))
-    assert len(data["Generation"]) == 8
-
-
 def test_without_it_each_thing_that_is_not_done_is_said_and_nothing_changed(
     database: ConnectionParameters, parameters: Any, source: Stack
 ) -> None:

@@ -85,17 +85,6 @@ def test_a_move_is_refused_and_rolled_back(database: ConnectionParameters, postg
 
 
 @pytest.mark.integration
-def test_a_cancelled_update_does_nothing_after_its_rollback(database: ConnectionParameters, source: Stack) -> None:
-    """Its waiter lives on: the role could read a table that is no longer wanted."""
-    source.create()
-    before = source.properties
-    cancelled = source.begin_update(source.but(tables=[table("items", "id"), table("notes", "id")]))
-    source.roll_back(before)
-    assert "a later request has taken over" in cancelled.reason
-    assert "notes" not in ask(database, PUBLISHED).split()
-
-
-@pytest.mark.integration
 def test_a_table_that_is_not_there_fails_the_deployment_with_its_name(source: Stack) -> None:
     reason = failing(source.create, source.but(tables=[table("gone", "id")]))
     assert "pipeline shop, database" in reason
@@ -163,11 +152,6 @@ def test_a_new_column_next_to_one_that_is_left_out_is_another_request(tmp_path: 
     assert wider != customers
     assert notes_again == notes
     assert wanted_tables(sent[0]) == wanted_tables(sent[1]) == source_objects(shop).tables
-
-
-def test_a_request_of_an_earlier_release_hashes_nothing() -> None:
-    [table] = wanted_tables([{"schema": "public", "name": "a", "key": ["id"], "leaveOut": []}])
-    assert table.hashed == frozenset()
 
 
 @pytest.mark.parametrize("entry", [{}, {"schema": "public", "name": "a", "key": ["id"]}, "public.a"])
