@@ -36,7 +36,7 @@ _SHOWS_ALL = SHOWS_ALL_ROWS.format(relations="ARRAY[to_regclass(%s)::oid]")
 _TAKEN = {"host", "port", "dbname", "sslmode", "sslrootcert", "user", "password"}
 # A person waits for it.
 ANSWER_S = 5
-_SETTINGS = {"connect_timeout": 5, "options": OWN_NAMES}
+_SETTINGS: dict[str, Any] = {"connect_timeout": 5, "options": OWN_NAMES}
 
 
 @dataclass(frozen=True, kw_only=True)
