@@ -13,16 +13,9 @@ from moto import mock_aws
 from spark_jobs.runtime import metrics
 from spark_jobs.runtime.metrics import Metrics, metrics_for
 from tests.spark_jobs.test_loop import REPORT
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, Clock
 
 NAMESPACE, TABLE = "dev-cdc-lake", "datalake.cdc_events"
-
-
-class Clock:
-    seconds = 1000.0
-
-    def __call__(self) -> float:
-        return self.seconds
 
 
 class Through:
@@ -110,14 +103,14 @@ def test_the_age_grows_until_the_table_is_known_to_be_up_to_date(cloudwatch: Any
     """A commit has what had landed when it began."""
     clock = Clock()
     made = make(cloudwatch, clock)
-    clock.seconds += 600
+    clock.now += 600
     made.publish()
     assert sums(cloudwatch, "CommitAgeSeconds") == [600]
     if news == "commit":
         made.committed(replace(REPORT, seconds=300))
     else:
         made.idle()
-    clock.seconds += 5
+    clock.now += 5
     made.publish()
     assert sums(cloudwatch, "CommitAgeSeconds") == [600 + age]
 
