@@ -130,7 +130,11 @@ def test_the_next_look_comes_after_ten_times_what_the_database_took(
     clock, looking = Clock(), Mock(**{"is_outrun.return_value": False})
 
     def passes(seconds: float, result: Any) -> Mock:
-        return Mock(side_effect=lambda *_given, **_more: setattr(clock, "now", clock.now + seconds) or result)
+        def call(*_given: object, **_more: object) -> Any:
+            clock.now += seconds
+            return result
+
+        return Mock(side_effect=call)
 
     database = Mock(look=passes(waits, looking))
     monkeypatch.setattr(source, "SWEEPS_SHARE", 0.1)
