@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import time
-import venv
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -75,14 +74,6 @@ def test_of_two_calls_at_once_one_makes_the_environment(checkout: Path) -> None:
         both = list(pool.map(lambda _: make_environment(checkout, python=checkout / "python"), range(2)))
     assert [done.returncode for done in both] == [0, 0]
     assert (checkout / "calls").read_text().splitlines().count("-m venv --clear .venv") == 1
-
-
-@pytest.mark.integration
-@pytest.mark.long
-def test_an_interrupted_environment_gets_its_pip(checkout: Path) -> None:
-    venv.create(checkout / ".venv")
-    done = make_environment(checkout)
-    assert (done.returncode, (checkout / READY).is_file()) == (0, True), done.stderr
 
 
 def test_a_python_without_its_venv_package_is_one_line_each_time(checkout: Path) -> None:

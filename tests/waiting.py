@@ -1,4 +1,7 @@
-"""Waits for an event of another process or thread, with a limit that only a hang reaches; tells how slow all is."""
+"""Waits for an event of another process or thread, with a limit that only a hang reaches; tells how slow all is.
+
+And a clock for tests that must not wait.
+"""
 
 import os
 import time
@@ -11,6 +14,16 @@ Answer = TypeVar("Answer")
 PATIENCE_S = 200.0
 # CPU seconds of an AMD EPYC whose neighbours rest, where the demos keep their limits with nothing else running.
 SQUARES_S = 0.12
+
+
+class Clock:
+    """Seconds that pass only on request."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 def wait_until(question: Callable[[], Answer], what: str = "what was waited for", *, every_s: float = 0.05) -> Answer:

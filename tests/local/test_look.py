@@ -3,8 +3,7 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from unittest.mock import MagicMock
+from unittest.mock import MagicMock, Mock
 
 import pyarrow
 import pytest
@@ -49,39 +48,22 @@ def test_a_disturbed_look_is_repeated_but_not_for_ever(
     assert table.read.call_count == min(disturbed + 1, module.ATTEMPTS)
 
 
-class Log:
-    """A consumer of a topic whose only partition holds some records."""
+def log_of(*values: bytes | None) -> Mock:
+    """A consumer of a topic whose only partition holds some records; polls return what is `away` before them."""
+    consumer = Mock(away=[], **{"get_watermark_offsets.return_value": (0, len(values))})
 
-    def __init__(self, *values: bytes | None) -> None:
-        self._values = values
-        self.away: list[Any] = []
-        self._next: int | None = None
-
-    def __call__(self, _settings: dict[str, Any]) -> "Log":
-        return self
-
-    def get_watermark_offsets(self, partition: TopicPartition, **_: Any) -> tuple[int, int]:
-        assert partition.partition == 0
-        return 0, len(self._values)
-
-    def assign(self, partitions: list[TopicPartition]) -> None:
+    def assign(partitions: list[TopicPartition]) -> None:
         [partition] = partitions
         assert (partition.topic, partition.partition) == ("shop.items", 0)
-        self._next = partition.offset
+        records = [Message("shop.items", 0, at, b"{}", value) for at, value in enumerate(values)]
+        consumer.poll.side_effect = [*consumer.away, *records[partition.offset :]]
 
-    def poll(self, _seconds: float) -> Any:
-        assert self._next is not None
-        if self.away:
-            return self.away.pop()
-        offset, self._next = self._next, self._next + 1
-        return Message("shop.items", 0, offset, b"{}", self._values[offset])
-
-    def close(self) -> None:
-        self._next = None
+    consumer.assign.side_effect, consumer.return_value = assign, consumer
+    return consumer
 
 
 def test_events_are_read_from_an_offset_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topic, "Consumer", Log(b"{}", b'{"id": 1}', None))
+    monkeypatch.setattr(topic, "Consumer", log_of(b"{}", b'{"id": 1}', None))
     items = Topic(connection={}, name="shop.items")
     assert items.raw_events(1) == [
         RawEvent(offset=1, key=b"{}", value=b'{"id": 1}'),
@@ -92,11 +74,12 @@ def test_events_are_read_from_an_offset_to_the_end(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_broker_that_comes_back_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    log, items = Log(b"{}"), Topic(connection={}, name="shop.items")
+    log, items = log_of(b"{}"), Topic(connection={}, name="shop.items")
     away = KafkaError.LEADER_NOT_AVAILABLE, KafkaError._TRANSPORT
     monkeypatch.setattr(topic, "Consumer", log)
     log.away = [None, *(Message(error=KafkaError(code)) for code in away), None]
     assert len(items.raw_events(0)) == 1
+    assert log.get_watermark_offsets.call_args.args[0].partition == 0
     log.away = [Message(error=KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))]
     with pytest.raises(KafkaException):
         items.raw_events(0)

@@ -29,11 +29,15 @@ def has_quota(stubbed: Stubbed, code: str, value: float) -> None:
     stubbed.answer("service-quotas", "get_service_quota", {"Quota": {"Value": value}}, asked)
 
 
+# Stopped instances don't count.
+LIVE = {"Name": "instance-state-name", "Values": ["pending", "running"]}
+
+
 def runs(stubbed: Stubbed, *instances: dict[str, Any]) -> None:
     """What DescribeInstanceTypes and DescribeInstances say."""
     types = [{"InstanceType": type_, "VCpuInfo": {"DefaultVCpus": number}} for type_, number in VCPUS.items()]
     stubbed.answer("ec2", "describe_instance_types", {"InstanceTypes": types}, {"InstanceTypes": ANY})
-    stubbed.answer("ec2", "describe_instances", {"Reservations": [{"Instances": [*instances]}]})
+    stubbed.answer("ec2", "describe_instances", {"Reservations": [{"Instances": [*instances]}]}, {"Filters": [LIVE]})
 
 
 def has_addresses(stubbed: Stubbed, *tags: dict[str, str]) -> None:
@@ -86,9 +90,8 @@ OWN = [{"Key": key, "Value": value} for key, value in load("dev").tags.items()]
         ([], 18.0, "it needs 18, others in the account use 0, the quota is 18", False),
         # A new account's; its command asks for enough.
         ([], 5.0, "the quota is 5: `aws service-quotas request-service-quota-increase --service-code ec2", True),
-        ([], 5.0, f"--quota-code L-1216C47A --desired-value 18 --region {REGION}`, and wait", True),
         ([instance("m5.xlarge", 2, Tags=OWN)], 18.0, "others in the account use 0", False),
-        ([instance("m5.xlarge", 2)], 18.0, "others in the account use 4, the quota is 18: `aws", True),
+        ([instance("m5.xlarge", 2)], 18.0, f"L-1216C47A --desired-value 22 --region {REGION}`, and wait", True),
         # Other quotas'.
         ([instance("p3.2xlarge", 4), instance("m5.xlarge", 2, InstanceLifecycle="spot")], 18.0, "use 0", False),
     ],
@@ -225,16 +228,16 @@ def check(
     of_emr: Answers = EMR,
     of_ec2: Answers = OFFERED,
 ) -> None:
-    for service, operation, answers in (
-        ("ec2", "describe_availability_zones", of_zones),
-        ("emr", "list_supported_instance_types", of_emr),
-        ("ec2", "describe_instance_type_offerings", of_ec2),
+    for service, operation, answers, asked in (
+        ("ec2", "describe_availability_zones", of_zones, {"Filters": ANY}),
+        ("emr", "list_supported_instance_types", of_emr, None),
+        ("ec2", "describe_instance_type_offerings", of_ec2, {"LocationType": "availability-zone", "Filters": ANY}),
     ):
         for answer in answers:
             if isinstance(answer, str):
                 stubbed.refuse(service, operation, answer)
             else:
-                stubbed.answer(service, operation, answer)
+                stubbed.answer(service, operation, answer, asked)
     session: Any = stubbed
     account.check_offers(session, environment)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from operate.costs.bill import Item, items, requests_of_rounds, total, unknown
+from operate.costs.bill import Item, items, total, unknown
 from operate.costs.lines import FREE, LINES
 from operate.costs.prices import load_prices
 from operate.costs.report import HOURS_A_WEEK, at_hours, budget_problem, hints, overview, report
@@ -22,6 +22,7 @@ PRICES = load_prices()
 HOURS = 730
 NODE_USD, NAT_USD, GATEWAY_USD = 0.24 * HOURS, 0.0053 * HOURS, 0.059 * HOURS
 EMR, BROKERS, AURORA = "AWS::EMR::Cluster", "AWS::MSK::Cluster", "AWS::RDS::DBInstance"
+CONNECTOR, UNITS = "Custom::Connector", "Request.json.capacity.provisionedCapacity.mcuCount"
 TYPE = "Instances.CoreInstanceGroup.InstanceType"
 APPS = {name: App(settings=load(name), templates=snapshots.read(load(name))) for name in names()}
 DEV, PROD, SANDBOX = APPS["dev"], APPS["prod"], APPS["sandbox"]
@@ -64,16 +65,6 @@ def each(name: str) -> float:
 @pytest.mark.parametrize(
     ("app", "part", "word", "monthly"),
     [
-        (DEV, "processing", "EMR core", 2 * NODE_USD),
-        (DEV, "processing", "fee", each("emr.fee") * 3 * NODE_USD),
-        (DEV, "processing", "volumes", 3 * (64 + 64) * each("ebs.gp3")),
-        (DEV, "streaming", "volumes", 2 * 20 * each("msk.storage")),
-        (DEV, "network", "instances, t4g.nano", 2 * NAT_USD),
-        (DEV, "network", "addresses", 2 * each("vpc.public-ipv4") * HOURS),
-        # The bastion's Elastic IP replaces its own.
-        (DEV, "vpn", "addresses", each("vpc.public-ipv4") * HOURS),
-        (DEV, "connectors", "orders-sink", each("connect.mcu") * HOURS),
-        (DEV, "monitoring", "job", 11 * each("cloudwatch.metric")),
         (PROD, "network", "NAT gateways", 3 * GATEWAY_USD),
         (PROD, "network", "endpoints", 6 * each("vpc.endpoint") * HOURS),
         (PROD, "network", "instances", 0),
@@ -83,6 +74,7 @@ def each(name: str) -> float:
         (SANDBOX, "network", "instances, t4g.nano", NAT_USD),
         (changed(DEV, EMR, TYPE, "m5.2xlarge"), "processing", "EMR core", 4 * NODE_USD),
         (changed(DEV, BROKERS, "NumberOfBrokerNodes", 4), "streaming", "", 2 * usd(items(DEV, PRICES), "streaming")),
+        (changed(DEV, CONNECTOR, UNITS, 3), "connectors", "units", 3 * usd(items(DEV, PRICES), "connectors")),
         (changed(DEV, AURORA, "DBInstanceClass", "db.t4g.large"), "database", "instances", 2 * 0.113 * HOURS),
     ],
 )
@@ -135,35 +127,14 @@ def test_what_has_no_price_is_said_and_the_total_incomplete(app: App, what: str)
     assert next(line for line in lines if what.split("; ")[0] in line).endswith("unknown price")
 
 
-def test_fewer_rounds_make_fewer_requests_and_an_idle_round_is_one() -> None:
-    busy, idle = requests_of_rounds(PRICES, 60)
-    rounds = 730 * 60
+def test_requests_are_those_of_the_claim_and_of_the_environments_own_rounds() -> None:
     # Each third of a lease takes a LIST and a PUT.
-    claim = 730 * 2 * 3600 / (LEASE_SECONDS / 3) * PRICES.of("s3.requests").usd / 1000
-    assert idle == pytest.approx(claim + rounds * PRICES.of("s3.requests").usd / 1000)
-    commit = PRICES.job_requests
-    each = commit["puts_and_lists"] * PRICES.of("s3.requests").usd + commit["reads"] * PRICES.of("s3.reads").usd
-    assert busy == pytest.approx(claim + rounds * each / 1000)
-    assert requests_of_rounds(PRICES, 120) == pytest.approx(((busy + claim) / 2, (idle + claim) / 2))
+    assert PRICES.job_requests["claim_an_hour"] == pytest.approx(2 * 3600 / (LEASE_SECONDS / 3))
     [pipeline] = DEV.settings.pipelines
     job = pipeline.job.model_copy(update={"sync_interval_seconds": 7})
     settings = DEV.settings.model_copy(update={"pipelines": (pipeline.model_copy(update={"job": job}),)})
     every_7 = dataclasses.replace(DEV, settings=settings)
     assert any(line.split()[:2] == ["7", "s"] for line in report(every_7, PRICES).splitlines())
-
-
-def test_logs_are_paid_by_who_writes_them_and_for_how_long() -> None:
-    lines = {line.what: line for line in items(DEV, PRICES) if line.part == "logs"}
-    # Two NAT instances, the bastion, Aurora, two brokers, two workers, three EMR nodes; sandbox has three fewer.
-    assert lines["flow log, GB"].quantity == pytest.approx(11 * PRICES.usage["flow_log_gb"])
-    assert lines["brokers' log, GB"].quantity == pytest.approx(2 * PRICES.usage["broker_log_gb"])
-    assert all(line.estimate for line in lines.values())
-    smallest = {line.what: line.quantity for line in items(SANDBOX, PRICES)}
-    assert smallest["flow log, GB"] == pytest.approx(8 * PRICES.usage["flow_log_gb"])
-    longer = changed(DEV, "AWS::Logs::LogGroup", "RetentionInDays", 3653)
-    kept = {line.what: line.quantity for line in items(longer, PRICES)}["kept, GB"]
-    written = sum(line.quantity for what, line in lines.items() if what != "kept, GB")
-    assert kept == pytest.approx(written * 3653 / 30.4, abs=0.1)
 
 
 def test_every_type_that_an_environment_may_choose_has_a_price() -> None:
@@ -180,14 +151,6 @@ def test_hints_say_what_is_saved_and_production_gets_none() -> None:
     assert list(found) == sorted(found, key=lambda what: -found[what])
     assert "pause" in report(DEV, PRICES)
     assert "pause" not in report(PROD, PRICES)
-
-
-def test_hours_off_save_what_a_pause_switches_off_and_nothing_else() -> None:
-    lines = items(DEV, PRICES)
-    stops = usd(lines, "processing") + usd(lines, "connectors") + usd(lines, "database", "instances")
-    assert at_hours(lines, HOURS_A_WEEK) == pytest.approx(total(lines))
-    assert at_hours(lines, 0) == pytest.approx(total(lines) - stops)
-    assert at_hours(lines, 42) == pytest.approx(total(lines) - stops * 3 / 4)
 
 
 def test_the_bill_has_the_hours_that_were_asked_for() -> None:

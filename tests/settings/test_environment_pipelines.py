@@ -34,16 +34,6 @@ def test_a_new_pipeline_is_its_name(both: Environment) -> None:
     assert (sink.name, sink.prefix, sink.topics) == ("dev-cdc-lake-shop-sink", "shop", source.topics)
 
 
-def test_the_first_pipeline_has_the_names_that_it_has_had(both: Environment) -> None:
-    orders, _ = both.pipelines
-    source, sink = source_settings(both, orders), sink_settings(both, orders)
-    assert (source.name, sink.name) == ("dev-cdc-lake-orders-source", "dev-cdc-lake-orders-sink")
-    assert (source.topics, sink.prefix) == (("msk.datalake.cdc_events",), "cdc-events")
-    objects = (source.slot_name, source.publication_name, source.database_user)
-    assert objects == ("cdc_orders", "cdc_publication", "cdc_connector")
-    assert orders.captured.lake_table(orders.captured.tables[0]) == "cdc_events"
-
-
 def test_a_problem_of_a_pipelines_own_file_is_said_of_that_file(project: Project) -> None:
     project.write("bad", ["a"], table="colour = 1")
     project.add("bad")

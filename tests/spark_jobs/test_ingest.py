@@ -122,9 +122,7 @@ def test_what_does_not_fit_is_set_aside_up_to_a_limit_and_the_rest_commits(lake:
         (HudiTable, "write"),
     ],
 )
-def test_a_step_that_fails_leaves_nothing_cached(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch, owner: Any, step: str
-) -> None:
+def test_failing_steps_leave_nothing_cached(lake: Lake, monkeypatch: pytest.MonkeyPatch, owner: Any, step: str) -> None:
     lake.extra = {keys.HISTORY_KEPT: "true"}
     lake.land(event(1, 10, "c"), event(2, 20, "d"), event(3, 15, "r"), event(4, 30, "c", sales_channel="web"))
     lake.spark.catalog.clearCache()
@@ -244,21 +242,10 @@ def test_merge_on_read_with_compaction(lake: Lake) -> None:
     lake.run(event(1, 10, "c"), event(2, 10, "c"), event(3, 10, "c"), job=job)
     lake.run(event(1, 20), event(2, 5), event(3, 30, "d"), job=job)
     assert any(".compaction." in path.name for path in (lake.table_path / ".hoodie").iterdir())
-    lake.run(event(3, 20), event(2, 15), job=job)  # the same job: its own compaction is no other writer's commit
+    # The same job: its own compaction is no other writer's commit. And a delete that is older than its row.
+    assert lake.run(event(3, 20), event(2, 15), event(1, 15, "d"), job=job).deletes == 0
     assert lake.lsns() == {1: 20, 2: 15}
     assert lake.job().run_batch() is None  # the newest instant with progress lies behind the compaction
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("conf", ["cdc_events.properties", "cdc_events_partitioned.properties"])
-def test_an_older_delete_leaves_a_newer_row_alone(lake: Lake, conf: str) -> None:
-    lake.arguments, lake.conf = ("--table-type", "MERGE_ON_READ", "--source-limit", "1"), conf
-    lake.extra = {"hoodie.streamer.deletes.max.keys": "1"}
-    lake.run(event(1, 15, "c"), event(2, 10, "c"), event(2, 20, "d"), event(3, 40, "c"))
-    lake.run(event(2, 30, "c"), event(4, 60, "d"))  # and the register has forgotten the delete of 2
-    late = lake.run(event(1, 3, "d"), event(2, 20, "d"), event(3, 50, "d"), event(5, 1, "d"))
-    assert (late.deletes, late.folded) == (1, 3)
-    assert lake.lsns() == {1: 15, 2: 30}
 
 
 @pytest.mark.long
@@ -384,9 +371,7 @@ def test_a_second_writer_or_a_removed_table_is_noticed_before_anything_is_writte
         ([], {keys.RECORD_KEY: "nothing"}, "has no field nothing"),
     ],
 )
-def test_other_settings_than_the_tables_are_refused(
-    existing: Lake, arguments: list[str], extra: dict[str, str], message: str
-) -> None:
+def test_other_settings_are_refused(existing: Lake, arguments: list[str], extra: dict[str, str], message: str) -> None:
     lake = Lake(existing.spark, existing.folder, extra, arguments)
     with pytest.raises(SettingsError, match=message):
         lake.job()

@@ -16,6 +16,7 @@ from local.sink.store import LandingStore
 from local.sink.task import SinkTask
 from plugins.connector_settings import SinkSettings
 from plugins.sink.sink_connector import sink_connector
+from tests.waiting import Clock
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -46,16 +47,6 @@ class Steps:
         if self.point == self._crash_at:
             raise CrashError
         self.point += 1
-
-
-class Clock:
-    """Seconds that pass only on request."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class FakeTopic:

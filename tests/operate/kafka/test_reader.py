@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import parse_qs, urlparse
 
 import pytest
@@ -107,25 +108,13 @@ def test_one_broker_that_answers_is_enough_and_without_one_a_line_names_the_vpn(
         check_reachable(replace(gone, bootstrap_servers=f"{servers},127.0.0.1:{server.getsockname()[1]}"))
 
 
-class Idle:
-    """A consumer that receives nothing, from brokers that are away for so many questions."""
-
-    away = 0
-
-    def poll(self, _timeout_s: float) -> None:
-        return None
-
-    def list_topics(self, timeout: float) -> SimpleNamespace:
-        assert timeout
-        self.away -= 1
-        if self.away >= 0:
-            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
-        return SimpleNamespace(topics={})
+AWAY, BACK = KafkaException(KafkaError(KafkaError._TRANSPORT)), SimpleNamespace(topics={})
 
 
 @pytest.fixture
-def idle(monkeypatch: pytest.MonkeyPatch) -> tuple[Idle, Reader]:
-    consumer = Idle()
+def idle(monkeypatch: pytest.MonkeyPatch) -> tuple[Mock, Reader]:
+    """A consumer that receives nothing."""
+    consumer = Mock(**{"poll.return_value": None, "list_topics.return_value": BACK})
     monkeypatch.setattr(reader, "POLL_S", 0.001)
     monkeypatch.setattr(reader, "Consumer", lambda _settings: consumer)
     return consumer, Reader({})
@@ -144,7 +133,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> tuple[Idle, Reader]:
         (LOCAL, KafkaError.OFFSET_OUT_OF_RANGE, "local's Kafka: .*out of range.*"),
     ],
 )
-def test_what_kafka_refuses_is_one_line(idle: tuple[Idle, Reader], cluster: Cluster, code: int, line: str) -> None:
+def test_what_kafka_refuses_is_one_line(idle: tuple[Mock, Reader], cluster: Cluster, code: int, line: str) -> None:
     assert re.fullmatch(line, idle[1].explain(cluster, KafkaError(code)))
 
 
@@ -163,19 +152,19 @@ def test_a_value_is_written_so_that_a_terminal_can_show_it(raw: bytes, shown: st
     assert shown.encode()
 
 
-def test_a_reader_goes_on_when_brokers_come_back(idle: tuple[Idle, Reader]) -> None:
+def test_a_reader_goes_on_when_brokers_come_back(idle: tuple[Mock, Reader]) -> None:
     consumer, waiting = idle
     assert waiting.partitions() == {}
     for _ in range(2):
         waiting.report(KafkaError(KafkaError._ALL_BROKERS_DOWN))
-        consumer.away = 3
-        assert waiting.poll(0) is None
-        assert consumer.away < 0
-        consumer.away = 3
-        assert waiting.partitions() == {}
+        for ask, answer in ((lambda: waiting.poll(0), None), (waiting.partitions, {})):
+            consumer.list_topics.side_effect = answers = iter([AWAY, AWAY, AWAY, BACK])
+            assert ask() == answer
+            assert [*answers] == []
+    assert all(call.kwargs["timeout"] for call in consumer.list_topics.call_args_list)
 
 
-def test_a_reader_is_refused_at_once(idle: tuple[Idle, Reader]) -> None:
+def test_a_reader_is_refused_at_once(idle: tuple[Mock, Reader]) -> None:
     _, waiting = idle
     waiting.report(KafkaError(KafkaError._AUTHENTICATION))
     with pytest.raises(KafkaException):
@@ -183,14 +172,14 @@ def test_a_reader_is_refused_at_once(idle: tuple[Idle, Reader]) -> None:
     assert waiting.explain(MSK, KafkaError(KafkaError._TRANSPORT)).startswith("dev's Kafka doesn't let you in: ")
 
 
-def test_absent_brokers_are_given_up(idle: tuple[Idle, Reader], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_absent_brokers_are_given_up(idle: tuple[Mock, Reader], monkeypatch: pytest.MonkeyPatch) -> None:
     consumer, waiting = idle
-    consumer.away = 1
+    consumer.list_topics.side_effect = [AWAY, BACK]
     with pytest.raises(KafkaException):
         waiting.partitions()  # they never answered
     assert waiting.partitions() == {}
     monkeypatch.setattr(reader, "OUTAGE_S", 0.01)
-    consumer.away = 10**9
+    consumer.list_topics.side_effect = AWAY
     waiting.report(KafkaError(KafkaError._ALL_BROKERS_DOWN))
     for ask in (lambda: waiting.poll(0), waiting.partitions):
         with pytest.raises(KafkaException):

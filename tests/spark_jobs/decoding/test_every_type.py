@@ -29,7 +29,6 @@ from db.source.catalogue import Table
 from db.source.inspection import inspect
 from local.look.lake import Lake as HudiRs
 from local.services.postgres import ConnectionParameters
-from local.sink.values import content
 from spark_jobs.decoding.decode import Decoder
 from spark_jobs.decoding.schema import Column, extend, parse
 from tests.cases import chance
@@ -189,14 +188,3 @@ def test_an_event_of_the_largest_size_is_read(spark: SparkSession, columns: tupl
     decoder = Decoder(columns, required=REQUIRED)
     for decoded in (decoder(lines), decoder.ordinary(lines)):
         assert [tuple(row) for row in decoded.select("reason", kept).collect()] == [(None, True)]
-
-
-def test_the_stand_in_passes_each_double_as_java_writes_it(spark: SparkSession) -> None:
-    java: Any = spark._jvm
-    chosen = java.java.util.Random(1)
-    drawn = [chosen.longs(25_000, 10**16, 9 * 10**18).asDoubleStream()]
-    drawn += [chosen.doubles(25_000, 0.0, upper) for upper in (1e-300, 1e23, 1e308)]
-    for doubles in drawn:
-        text = java.java.util.Arrays.toString(doubles.toArray())
-        assert content(text.encode()) == [float(number) for number in text.strip("[]").split(", ")]
-    assert content(b"[9.999999999999999E22, 4.9E-324, 4.3779339001381090E17]") == [1e23, 5e-324, 437793390013810900.0]

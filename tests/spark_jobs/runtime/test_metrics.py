@@ -1,10 +1,11 @@
 """Metrics on moto's CloudWatch: the published figures, idle times, and outages of CloudWatch."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import DEFAULT, Mock
 
 import boto3
 import pytest
@@ -13,28 +14,9 @@ from moto import mock_aws
 from spark_jobs.runtime import metrics
 from spark_jobs.runtime.metrics import Metrics, metrics_for
 from tests.spark_jobs.test_loop import REPORT
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, Clock
 
 NAMESPACE, TABLE = "dev-cdc-lake", "datalake.cdc_events"
-
-
-class Clock:
-    seconds = 1000.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
-class Through:
-    """A CloudWatch that does something else before each call."""
-
-    def __init__(self, client: Any, before: Callable[[], object]) -> None:
-        self.client = client
-        self.before = before
-
-    def put_metric_data(self, **arguments: Any) -> Any:
-        self.before()
-        return self.client.put_metric_data(**arguments)
 
 
 @pytest.fixture
@@ -110,27 +92,22 @@ def test_the_age_grows_until_the_table_is_known_to_be_up_to_date(cloudwatch: Any
     """A commit has what had landed when it began."""
     clock = Clock()
     made = make(cloudwatch, clock)
-    clock.seconds += 600
+    clock.now += 600
     made.publish()
     assert sums(cloudwatch, "CommitAgeSeconds") == [600]
     if news == "commit":
         made.committed(replace(REPORT, seconds=300))
     else:
         made.idle()
-    clock.seconds += 5
+    clock.now += 5
     made.publish()
     assert sums(cloudwatch, "CommitAgeSeconds") == [600 + age]
 
 
 def test_an_outage_loses_no_figures_and_is_logged_once(cloudwatch: Any) -> None:
-    log: list[str] = []
-    failures = [ConnectionError("refused\nand more")] * 3
-
-    def fail() -> None:
-        if failures:
-            raise failures.pop()
-
-    made = make(Through(cloudwatch, fail), Clock(), log)
+    log, client = list[str](), Mock(wraps=cloudwatch)
+    client.put_metric_data.side_effect = [*[ConnectionError("refused\nand more")] * 3, DEFAULT, DEFAULT]
+    made = make(client, Clock(), log)
     made.committed(REPORT)
     for _ in range(3):
         made.publish()
@@ -150,11 +127,14 @@ def test_the_thread_publishes_at_once_and_at_the_end_what_came_during_a_publicat
     monkeypatch.setattr(metrics, "INTERVAL_S", 3600)
     first = threading.Event()
 
-    def wait_for_the_end() -> None:
+    def wait_for_the_end(**_given: object) -> object:
         first.set()
         made._ended.wait(PATIENCE_S)
+        return DEFAULT
 
-    made = make(Through(cloudwatch, wait_for_the_end), Clock())
+    client = Mock(wraps=cloudwatch)
+    client.put_metric_data.side_effect = wait_for_the_end
+    made = make(client, Clock())
     made.start()
     assert first.wait(PATIENCE_S)
     made.committed(REPORT)
@@ -166,11 +146,11 @@ def test_a_cloudwatch_that_never_answers_does_not_keep_the_job(monkeypatch: pyte
     monkeypatch.setattr(metrics, "FINISH_S", 0.05)
     asked, released = threading.Event(), threading.Event()
 
-    def hang() -> None:
+    def hang(**_given: object) -> None:
         asked.set()
         released.wait(PATIENCE_S)
 
-    made = make(Through(None, hang), Clock())
+    made = make(Mock(**{"put_metric_data.side_effect": hang}), Clock())
     made.start()
     assert asked.wait(PATIENCE_S)
     made.committed(REPORT)

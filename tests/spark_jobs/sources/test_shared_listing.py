@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.sources.listing import SharedListing
+from tests.waiting import Clock
 
 CHANGED = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
 
@@ -41,13 +42,6 @@ def name(last: int, partition: int = 0) -> str:
     return f"{partition}/{last:012d}_1_2.json"
 
 
-class Clock:
-    seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
 def test_idle_tables_share_one_request() -> None:
     topics = [f"shop.public.t{number:03}" for number in range(100)]
     bucket, clock = Bucket(*(key(topic, last) for topic in topics for last in range(5))), Clock()
@@ -55,7 +49,7 @@ def test_idle_tables_share_one_request() -> None:
     listers = [listing.lister(f"s3://landing/cdc/{topic}", bucket) for topic in topics]
     for lister in listers:
         lister.after({"0": name(4)})
-    for clock.seconds in range(1, 61):
+    for clock.now in range(1, 61):
         bucket.requests = 0
         assert [lister.after({"0": name(4)}) for lister in listers] == [[]] * 100
         assert bucket.requests == 1
@@ -69,7 +63,7 @@ def test_what_is_consumed_is_jumped_over() -> None:
     for lister in listers.values():
         lister.after({"0": name(4999)})
     bucket.keys |= {key("b", 5000), key("unasked", 1), key("c", 3, partition=12)}
-    clock.seconds, bucket.requests = 1, 0
+    clock.now, bucket.requests = 1, 0
     found = {topic: [file.name for file in lister.after({"0": name(4999)})] for topic, lister in listers.items()}
     assert found == {"a": [], "b": [name(5000)], "c": [name(3, partition=12)]}
     assert bucket.requests == 3
@@ -81,12 +75,12 @@ def test_an_answer_is_at_most_half_as_old_as_the_listers_last_question() -> None
     often, seldom = (listing.lister("s3a://landing/cdc/a", bucket) for _ in range(2))
     assert [file.path for file in often.after({})] == [f"s3a://landing/{key('a', 1)}"]
     seldom.after({})
-    clock.seconds = 0.9
+    clock.now = 0.9
     often.after({})
     bucket.keys.add(key("a", 2))
-    clock.seconds = 1.0
+    clock.now = 1.0
     assert (len(seldom.after({})), len(often.after({}))) == (1, 2)
-    clock.seconds = 1.4
+    clock.now = 1.4
     assert len(seldom.after({})) == 2
 
 
@@ -96,7 +90,7 @@ def test_of_two_tables_of_one_folder_each_gets_what_it_lacks() -> None:
     ahead, behind = (listing.lister("s3://landing/cdc/a", bucket) for _ in range(2))
     ahead.after({"0": name(2999)})
     behind.after({"0": name(9)})
-    clock.seconds = 1
+    clock.now = 1
     ahead.after({"0": name(2999)})
     assert {name(last) for last in range(10, 3000)} <= {file.name for file in behind.after({"0": name(9)})}
 
@@ -110,10 +104,10 @@ def test_any_walk_finds_all_that_is_new() -> None:
         listing = SharedListing(many=rng.choice([True, False]), clock=(clock := Clock()))
         marks = {t: {str(p): name(rng.randrange(40), p) for p in rng.sample([0, 1, 2, 10], 2)} for t in topics}
         listers = {topic: listing.lister(f"s3://landing/cdc/{topic}", bucket) for topic in marks}
-        for clock.seconds in (1, 2):
+        for clock.now in (1, 2):
             for topic, lister in listers.items():
                 lister.after(marks[topic])
-        clock.seconds = 3
+        clock.now = 3
         for topic, lister in listers.items():
             inside = {key.removeprefix(f"cdc/{topic}/") for key in bucket.keys if key.startswith(f"cdc/{topic}/")}
             new = {one for one in inside if one > marks[topic].get(one.rpartition("/")[0], "")}
@@ -140,7 +134,7 @@ def test_a_walk_lists_no_more_than_a_role_that_may_list_its_pipelines_folder(
     bucket.prefixes.clear()
     lister = listing.lister(root, bucket)
     assert len(lister.after({})) == 40
-    clock.seconds = 1
+    clock.now = 1
     within = f"{root.removeprefix('s3://landing').lstrip('/')}/".lstrip("/")
     consumed = [key("a", 18), key("a", 19, 1)]
     marks = {name.removeprefix(within).rpartition("/")[0]: name.removeprefix(within) for name in consumed}

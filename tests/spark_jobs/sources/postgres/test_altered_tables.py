@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from local.services.postgres import ConnectionParameters
 from spark_jobs.errors import JobError
 from spark_jobs.ingest import Ingest
 from spark_jobs.sources.postgres import batch
 from tests.cases import long
-from tests.conftest import ask, execute
+from tests.conftest import ask
 from tests.spark_jobs.sources.postgres.conftest import Queried
 from tests.waiting import wait_until
 
@@ -63,9 +62,7 @@ REPLACED = """CREATE TABLE other (LIKE address INCLUDING ALL); INSERT INTO other
     ],
     ids=["all values", "a column's type", "truncated and filled", "replaced", "a column less"],
 )
-def test_a_table_that_was_altered_while_a_look_waited_ends_no_job_and_is_not_taken_for_empty(
-    queried: Queried, job: Ingest, statements: str
-) -> None:
+def test_a_table_altered_while_a_look_waited_ends_no_job(queried: Queried, job: Ingest, statements: str) -> None:
     queried.execute("UPDATE address SET address = 'new' WHERE address_id = 3")
     if "DROP COLUMN" in statements:
         queried.fields = {name: kind for name, kind in queried.fields.items() if name != "district"}
@@ -87,9 +84,7 @@ def test_a_view_whose_table_was_rewritten_while_a_look_waited_keeps_its_rows(que
     assert queried.lake() == queried.source()
 
 
-def test_a_look_yields_to_ddl_that_waits_for_it_so_that_the_tables_users_need_not_wait(
-    queried: Queried, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_look_yields_to_ddl_that_waits_for_it(queried: Queried, monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark's question for the columns would stand behind the DDL, and the DDL behind this look."""
     monkeypatch.setattr(batch, "SMALL_EVENTS", 0)
     monkeypatch.setattr(batch, "LOCK_TIMEOUT", "200ms")
@@ -166,22 +161,3 @@ def test_a_key_that_a_new_child_of_the_table_has_too_ends_the_job(queried: Queri
     )
     with pytest.raises(JobError, match=r"has 2 rows of one key: .* doesn't tell its rows apart"):
         queried.run(job)
-
-
-@pytest.mark.long
-def test_a_database_that_was_made_of_the_one_before_is_read_whole(queried: Queried, job: Ingest) -> None:
-    job.close()
-    first = queried.parameters
-    made: ConnectionParameters = {**first, "dbname": "made_of_it"}
-    template = {**first, "dbname": "template1"}
-    end_sessions = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{first['dbname']}'"
-    for statement in (end_sessions, f"CREATE DATABASE made_of_it TEMPLATE {first['dbname']}"):
-        execute(template, statement)
-    try:
-        execute(first, "UPDATE address SET address = 'not there' WHERE address_id = 1")
-        queried.run()
-        queried.parameters = made
-        queried.run()
-        assert queried.lake() == queried.source()
-    finally:
-        execute(template, "DROP DATABASE made_of_it WITH (FORCE)")

@@ -1,8 +1,7 @@
-"""Queried tables through spark-submit: kill -9 in a commit, many tables, and a database outage."""
+"""Queried tables through spark-submit: changes, many tables, and a database outage."""
 
 import signal
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -59,9 +58,9 @@ class QueriedTables:
             },
         )
 
-    def start(self, name: str, *further: str) -> Job:
+    def start(self, name: str) -> Job:
         """Start a continuous job of one table."""
-        return self.run.start(self.table(name), "--retry-interval-seconds", "1", *further, without=["--enable-sync"])
+        return self.run.start(self.table(name), "--retry-interval-seconds", "1", without=["--enable-sync"])
 
     def is_equal(self, name: str) -> bool:
         """Whether the lake equals the source; not while a commit is half written, by a job that was killed."""
@@ -81,49 +80,21 @@ def tables(job_run: JobRun, database: ConnectionParameters) -> QueriedTables:
 
 
 def test_a_job_brings_what_changes_and_writes_the_password_nowhere(tables: QueriedTables) -> None:
-    """Kills: the next test."""
+    """Kills: tests/spark_jobs/test_kills.py and test_multi_table_streamer.py."""
     tables.create("address")
     job = tables.start("address")
     job.wait_for(lambda: tables.run.instants("commit", "address"), "commit")
-    change(tables, 0)
+    for statement in (
+        "UPDATE address SET value = 'changed' WHERE id % 7 = 0",
+        "DELETE FROM address WHERE id = 40",
+        "INSERT INTO address VALUES (1000, 'new')",
+    ):
+        execute(tables.parameters, statement)
     job.wait_for(lambda: tables.is_equal("address"), "equal table")
     assert job.terminate(signal.SIGTERM) == 0
     assert "Traceback" not in job.text()
     written = [path for path in tables.run.folder.rglob("*") if path.is_file() and path.name != "password"]
     assert [str(path) for path in written if SECRET.encode() in path.read_bytes()] == []
-
-
-@pytest.mark.long
-def test_a_first_load_that_is_killed_amid_its_parts_loses_and_doubles_nothing(tables: QueriedTables) -> None:
-    tables.create("address")
-    execute(tables.parameters, "INSERT INTO address SELECT i, 'many' FROM generate_series(2001, 14000) AS i")
-
-    def stage(committed: int) -> bool:
-        """Whether this many parts are complete, and the next one is being written."""
-        done = {name.partition(".")[0] for name in tables.run.instants("commit", "address")}
-        begun = {name.partition(".")[0] for name in tables.run.instants("inflight", "address")}
-        return len(done) >= committed and bool(begun - done)
-
-    for number in range(3):
-        job = tables.start("address", "--source-limit", "3000")
-        job.wait_for(partial(stage, number), f"stage {number}")
-        job.kill()
-        change(tables, number)
-    job = tables.start("address", "--source-limit", "3000")
-    job.wait_for(
-        lambda: len(tables.run.instants("commit", "address")) > 4 and tables.is_equal("address"), "equal table"
-    )
-    assert job.terminate(signal.SIGTERM) == 0
-    assert "Traceback" not in job.text()
-
-
-def change(tables: QueriedTables, number: int) -> None:
-    for statement in (
-        f"UPDATE address SET value = 'change {number}' WHERE id % 7 = {number}",
-        f"DELETE FROM address WHERE id = {40 + number}",
-        f"INSERT INTO address VALUES ({1000 + number}, 'new')",
-    ):
-        execute(tables.parameters, statement)
 
 
 @pytest.mark.long

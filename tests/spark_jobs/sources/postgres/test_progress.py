@@ -2,9 +2,10 @@
 
 import re
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,6 +17,7 @@ from spark_jobs.sources.postgres.control import Control
 from spark_jobs.sources.postgres.detection import Mark, Progress, all_rows, goes_on, read_progress, why_all_rows
 from spark_jobs.sources.postgres.source import Jdbc
 from tests.spark_jobs.options.test_jdbc_settings import decided
+from tests.waiting import Clock
 
 MARK = Mark(system="7/1", shape="s", horizon=2**40, members=(16384, 16390), since=("5/x", "4"), low=5)
 PROGRESS = Progress(table="public.address", mark=MARK, target=MARK, whole=True, after="-123", read_ms=7, rows=603)
@@ -118,51 +120,35 @@ def control(since: str, begun: int, *, standby: bool = False) -> Control:
     )
 
 
-@dataclass
-class Database:
-    """Stands in for a database whose connections are busy for a while; a look at it takes a while, too."""
-
-    waits: float
-    works: float
-    now: float = 0.0
-    looks: int = 0
-
-    def look(self, _first: str | None) -> "Database":
-        self.now += self.waits
-        self.looks += 1
-        return self
-
-    def text(self) -> str:
-        self.now += self.works
-        return ""
-
-    def is_outrun(self) -> bool:
-        return False
-
-    def close(self, *, broken: bool = False) -> None:
-        assert not broken
-
-
 @pytest.mark.parametrize(
     ("waits", "works", "pause"), [(0.0, 0.1, 5.0), (30.0, 0.1, 5.0), (0.0, 2.0, 20.0), (30.0, 2.0, 20.0)]
 )
 def test_the_next_look_comes_after_ten_times_what_the_database_took(
     monkeypatch: pytest.MonkeyPatch, waits: float, works: float, pause: float
 ) -> None:
-    database: Any = Database(waits=waits, works=works)
+    """A look waits for a connection that is busy for a while, and takes a while itself."""
+    clock, looking = Clock(), Mock(**{"is_outrun.return_value": False})
+
+    def passes(seconds: float, result: Any) -> Mock:
+        def call(*_given: object, **_more: object) -> Any:
+            clock.now += seconds
+            return result
+
+        return Mock(side_effect=call)
+
+    database = Mock(look=passes(waits, looking))
     monkeypatch.setattr(source, "SWEEPS_SHARE", 0.1)
     monkeypatch.setattr(Jdbc, "_identified", lambda _self: "")
-    monkeypatch.setattr(Jdbc, "_looked", lambda _self, look, *_given, **_more: look.text() or None)
-    looking: Any = None
-    jdbc = Jdbc(looking, decided(), database, ["address_id"], log=print, elapsed=lambda: database.now)
+    monkeypatch.setattr(Jdbc, "_looked", passes(works, None))
+    jdbc = Jdbc(Mock(), decided(), database, ["address_id"], log=print, elapsed=clock)
     assert jdbc.next_batch(None) is None
-    began = database.now - works
-    database.now = began + pause - 0.01
+    began = clock.now - works
+    clock.now = began + pause - 0.01
     jdbc.next_batch(None)
-    assert database.looks == 1
-    database.now = began + pause + 0.01
+    assert database.look.call_count == 1
+    clock.now = began + pause + 0.01
     jdbc.next_batch(None)
-    assert database.looks == 2
+    assert database.look.call_count == 2
 
 
 def batch(read_ms: int, part: str | None = None) -> Any:
@@ -190,29 +176,28 @@ def test_a_look_says_since_when_the_lake_has_all(
 ) -> None:
     """Each look's time, the lake's progress, what it finds, and since when the lake has all then; None is a reset."""
     found: list[Any] = []
-    database: Any = Database(waits=0.0, works=1.0)
+    database, clock = Mock(**{"look.return_value.is_outrun.return_value": False}), Clock()
     monkeypatch.setattr(Jdbc, "_identified", lambda _self: "")
     monkeypatch.setattr(Jdbc, "_looked", lambda *_given, **_more: found[-1])
-    settings, spark = decided({"hoodie.streamer.jdbc.sweep.interval.seconds": "0"}), cast(Any, None)
-    jdbc = Jdbc(spark, settings, database, ["address_id"], log=print, clock=lambda: database.now)
+    settings = decided({"hoodie.streamer.jdbc.sweep.interval.seconds": "0"})
+    jdbc = Jdbc(Mock(), settings, database, ["address_id"], log=print, clock=clock)
     jdbc.elapsed = jdbc.clock
     for look in looks:
         if look is None:
             jdbc.reset()
             continue
-        database.now, progress, result, looked_ms = look
+        clock.now, progress, result, looked_ms = look
         found.append(result)
         jdbc.next_batch(progress.checkpoint if progress else None)
         assert jdbc.looked_ms == looked_ms
 
 
 def test_a_transaction_grows_no_older_than_the_last_look_knows() -> None:
-    now = [100.0]
-    nothing = cast(Any, None)
-    source = Jdbc(nothing, nothing, nothing, (), log=print, elapsed=lambda: now[0])
+    clock = Clock()
+    clock.now, source = 100.0, Jdbc(Mock(), Mock(), Mock(), (), log=print, elapsed=clock)
     looked = cast(Any, SimpleNamespace(horizon=5, next_transaction=6))
     source._watch(looked)
-    now[0] += 7_200
+    clock.now += 7_200
     assert source.horizon_age_seconds == 0.0
     source._watch(looked)
     assert source.horizon_age_seconds == 7_200.0
