@@ -150,7 +150,6 @@ def short_run(folder: Path, *benches: str) -> dict[str, Any]:
 
 
 @pytest.mark.integration
-@pytest.mark.long
 def test_the_outbox_and_the_costs_run(tmp_path: Path) -> None:
     found = short_run(tmp_path, "outbox", "costs")
     sales = found["outbox"]["tables"]["outbox"]["rows"]
