@@ -62,7 +62,7 @@ def wrong_types(columns: Sequence[Column]) -> Expression:
 
 def changed_numbers(columns: Sequence[Column], unknown: Expression) -> Expression:
     """Name the fields whose number would change: too large, too small or too long for a double or a float."""
-    kinds = {column.name: _element(column).simpleString() for column in columns}
+    kinds = {c.name: c.wire.simpleString().removeprefix("array<").rstrip(">") for c in columns}
     said = {name: f"{name} (no {kind} is that number)" for name, kind in kinds.items() if kind in ("double", "float")}
     fractional = wire.grouped((column for column in columns if column.name in said), lambda column: column.wire)
     changed = [_where_changed(alike, [said[column.name] for column in alike]) for alike in fractional]
@@ -82,10 +82,6 @@ def _where_own(said: Mapping[str, str], holds: Callable[[Expression], Expression
     names = F.filter(wire.texts(said), lambda name: holds(F.col("_own")[name]))
     labels = F.from_json(F.lit(json.dumps(said)), "map<string,string>")
     return F.when(F.col("_own").isNotNull(), F.transform(names, lambda name: labels[name]))
-
-
-def _element(column: Column) -> T.DataType:
-    return column.wire.elementType if isinstance(column.wire, T.ArrayType) else column.wire
 
 
 def _number(own: Expression) -> Expression:

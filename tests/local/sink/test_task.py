@@ -80,21 +80,6 @@ def test_a_start_lists_the_last_object_alone() -> None:
     assert world.s3.listed == [list(world.landed_objects())[-1]]
 
 
-def test_an_open_batch_is_landed_when_it_is_old_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World(events(2), flush_interval_seconds=30)
-    landed_at: list[float] = []
-    put = world.s3.put_object
-
-    def put_and_note(**arguments: Any) -> None:
-        if not arguments["Key"].startswith("."):
-            landed_at.append(world.clock.now)
-        put(**arguments)
-
-    monkeypatch.setattr(world.s3, "put_object", put_and_note)
-    world.run(when_idle=lambda task: task.stop() if world.clock.now > 60 else None)
-    assert landed_at == [pytest.approx(30, abs=0.5)]
-
-
 def test_a_malformed_value_holds_up_its_partition_alone_across_restarts() -> None:
     good, others = b'{"customer_id": 1}', {Partition(TOPIC, 1): [b"1", b"2", b"3", b"4"]}
     world = World([good] * 4 + [b"{", good], others=others)
