@@ -84,6 +84,8 @@ class DerivedTable(MadeTable):
         commit = None
         try:
             if difference.count:
+                for name, instant in wanted.items():
+                    self._inputs[name].refuse_cleaned(instant)
                 # After a clock moves back, older rows must not win.
                 read_ms = max(int(self._clock() * 1000), self._read_ms + 1)
                 progress = json.dumps({"query": self._digest, "read_ms": read_ms, "tables": wanted}, sort_keys=True)

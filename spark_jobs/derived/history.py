@@ -246,6 +246,7 @@ class HistoryTable(MadeTable):
             is_new = difference.count > 0
             if chains is not None and not chains.isEmpty():
                 found, is_new = self._without(found, chains).unionByName(chains), True
+            self._of.refuse_cleaned(instant)
             commit = self._write(self._dated(found, instant), json.dumps({"history_to": instant})) if is_new else None
         if named:
             self._events.forget(named[-1], put_away)
