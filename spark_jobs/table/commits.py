@@ -225,7 +225,9 @@ class Timeline:
     def refuse_cleaned(self, instant: str) -> None:
         """Raise TimeoutError if a cleaning may have removed files of an instant: a reader just misses their rows."""
         if self.first_whole() > instant:
-            raise TimeoutError(f"{self._path}: files of commit {instant} were removed while they were read")
+            raise TimeoutError(
+                f"{self._path}: files of commit {instant} were removed while they were read; retention_hours keeps them"
+            )
 
     def ordering_field(self) -> str:
         """Return the column that decides which of two rows of a key is newer."""
