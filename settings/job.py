@@ -65,7 +65,7 @@ def layout(table: CapturedTableSettings) -> dict[str, str]:
         **(_folders(table) if table.partition_by else _buckets(table.buckets)),
         **_retention(table.retention_hours),
         **({keys.NEW_COLUMNS_LIMIT: "0"} if table.evolution == "fixed" else {}),
-        **({keys.TRUNCATE: table.truncate} if table.captured.tells_of_truncate and not table.append_only else {}),
+        **({keys.TRUNCATE: table.truncate} if table.handles_truncate else {}),
     }
 
 

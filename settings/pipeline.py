@@ -122,9 +122,9 @@ class CapturedTableSettings(Section):
         return self.how == "query"
 
     @property
-    def ignores_truncate(self) -> bool:
-        """Whether the lake keeps its rows after a TRUNCATE, which is reported."""
-        return self.how == "log" and self.truncate == "ignore" and not self.append_only
+    def handles_truncate(self) -> bool:
+        """Whether the job applies a TRUNCATE, or ignores and reports it; rows of an ignored one outlive that choice."""
+        return self.how == "log" and self.truncate != "stop" and not self.append_only
 
     @property
     def captured(self) -> CapturedTable:
@@ -137,7 +137,7 @@ class CapturedTableSettings(Section):
             hashed=self.hash,
             # The outbox itself refuses a TRUNCATE, and where every event is a row, a TRUNCATE is one, too.
             stops_at_truncate=self.how == "log" and self.truncate == "stop" and not self.append_only,
-            tells_of_truncate=self.how == "log" and (self.truncate != "stop" or self.append_only),
+            tells_of_truncate=self.handles_truncate or (self.how == "log" and self.append_only),
             append_only=self.append_only,
             loaded_directly=self.first_load == "direct",
         )

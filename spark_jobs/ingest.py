@@ -18,7 +18,6 @@ from spark_jobs.decoding.schema import Column
 from spark_jobs.decoding.summary import Summary
 from spark_jobs.derived.history import CommitEvents
 from spark_jobs.errors import QuarantineLimitError
-from spark_jobs.options import keys
 from spark_jobs.options.jdbc_settings import JdbcSettings
 from spark_jobs.options.settings import FileSettings, KafkaSettings, Settings
 from spark_jobs.ordering import changes, memory, transform
@@ -130,7 +129,7 @@ class Ingest(KeptTable):
 
     def states(self) -> Mapping[str, float]:
         states = dict[str, float]()
-        if self._settings.table.truncate == keys.TRUNCATE_IGNORE:
+        if self._settings.table.truncate:
             states[names.IGNORED_TRUNCATES] = int(self._checkpoint.truncates.ignored is not None)
         if isinstance(self._source, Jdbc):
             states[names.HORIZON_AGE_SECONDS] = self._source.horizon_age_seconds

@@ -67,7 +67,7 @@ def as_event(value: Any, avro: Any) -> Any:
     """
     kind = _kind(avro)
     if isinstance(value, Decimal):
-        return str(value)
+        return f"{value:f}"
     if value is None or isinstance(value, _STRUCTURE):
         raise PlatformError(
             f"a key of the type {json.dumps(avro)} can't be written as an event: delete its row by hand"

@@ -102,16 +102,16 @@ class Channel:
         """Return a function that reports to the job that no rows are left of these tables' earlier TRUNCATEs.
 
         Call this before the tables are read again, and the result once they compare equal. It only covers tables whose
-        TRUNCATEs are ignored, and none that was read by a condition alone. Raises PlatformError, LoadError.
+        TRUNCATEs the job handles, and none that was read by a condition alone. Raises PlatformError, LoadError.
         """
-        ignoring = [entry for entry in entries if entry.ignores_truncate and where is None]
-        if not ignoring:
+        handling = [entry for entry in entries if entry.handles_truncate and where is None]
+        if not handling:
             return lambda: None
         with committing(self.parameters) as cursor:
             position = deletes.horizon_lsn(cursor, timeout_s=SETTLE_S)
 
         def settle() -> None:
-            for entry in ignoring:
+            for entry in handling:
                 event = settled_event((entry.schema_name, entry.table_name), self.settings.database_name, position)
                 write_events(self.kafka, entry.captured.topic(self.settings.topic_prefix), [(None, event)])
 

@@ -132,7 +132,8 @@ class SinkTask:
                 continue
             noted = self._retry(self._store.topic_id, name)
             if noted is None:
-                if any(self._is_unknown(partition) for partition in topic.partitions):
+                offsets = {each: self._retry(self._consumer.committed, each).offset for each in topic.partitions}
+                if any(offset == 0 and self._end(partition) > 0 for partition, offset in offsets.items()):
                     raise SinkError(
                         f"{name}: there are landed objects, but neither the group's offsets nor a note tell that"
                         " they are this topic's: land it under another prefix, or remove them with their lake table"
@@ -144,9 +145,6 @@ class SinkTask:
                     f" or remove them with their lake table and {self._store.identity_url(name)}"
                 )
             self._topic_ids[name] = topic.id
-
-    def _is_unknown(self, partition: Partition) -> bool:
-        return self._retry(self._consumer.committed, partition).offset == 0 and self._end(partition) > 0
 
     def _end(self, partition: Partition, *, known: int = 0) -> int:
         folder = partition_folder(self._rules[partition.topic], partition.number)

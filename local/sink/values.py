@@ -34,8 +34,6 @@ def _spells(number: Decimal, value: float) -> bool:
     Java 17 writes more digits than needed (437793390013810900 has 18), and not always the nearest ones (JDK-4511638): a
     difference below one in the last digit is a spelling, too.
     """
-    if number == Decimal(repr(value)):
-        return True
     _, digits, exponent = number.normalize().as_tuple()
     return len(digits) <= JAVA_DIGITS and abs(Fraction(number) - Fraction(value)) < Fraction(10) ** int(exponent)
 

@@ -202,7 +202,7 @@ class Collector:
         if isinstance(table, LocalDerived):
             return known
         quarantine = self._quarantines.setdefault(table.name, Quarantine(table.name, table.lake_name))
-        ignored = table.entry.ignores_truncate and IGNORED_TRUNCATE in extra
+        ignored = table.entry.handles_truncate and IGNORED_TRUNCATE in extra
         quarantined = answering.ask(lambda: quarantine.read(s3), "s3")
         known = replace(known, quarantined=quarantined, ignored_truncate=ignored)
         if known.topic_end is None:

@@ -117,6 +117,6 @@ def of_table(table: TableStatus, log: Path) -> Iterator[Problem]:
     if table.ignored_truncate:
         yield Problem(
             part=part,
-            what="was emptied by TRUNCATE, which its pipeline says to ignore",
+            what="was emptied by TRUNCATE, which was ignored",
             remedy=f"the lake keeps the rows until `./lake resnapshot {table_option(table.name)}`",
         )

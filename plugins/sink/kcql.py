@@ -5,7 +5,6 @@ grammar is that of Lenses' kafka-connect-query-language; we write and accept the
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -161,10 +160,6 @@ def parse(statement: str) -> Kcql:
         flush_count=flush["flush.count"],
         flush_bytes=flush.get("flush.size"),
     )
-
-
-def build_all(statements: Iterable[Kcql]) -> str:
-    return f"{SEPARATOR} ".join(build(statement) for statement in statements)
 
 
 def parse_all(text: str) -> tuple[Kcql, ...]:

@@ -11,7 +11,7 @@ from contract.sizes import SizeLimits
 from plugins.allowed_properties import OF_SINKS, AllowedProperties
 from plugins.connector_properties import CONVERTERS, SESSION, Transform, override, properties, to_header
 from plugins.connector_settings import SinkSettings
-from plugins.sink.kcql import Kcql, build, build_all, parse_all
+from plugins.sink.kcql import SEPARATOR, Kcql, build, parse_all
 
 # The properties allowed in the S3 sink's configuration: one list for the stand-in and for MSK Connect.
 #
@@ -124,7 +124,7 @@ def sink_connector(settings: SinkSettings) -> dict[str, str]:
         "connector.class": CONNECTOR_CLASS,
         "tasks.max": str(settings.tasks_max),
         "topics": ",".join(settings.topics),
-        "connect.s3.kcql": build_all(settings.statements),
+        "connect.s3.kcql": f"{SEPARATOR} ".join(map(build, settings.statements)),
         "connect.s3.aws.region": settings.region,
         "connect.s3.aws.auth.mode": "Default",
         # A tombstone kills the task if there are partition folders.

@@ -61,12 +61,12 @@ def wrong_types(columns: Sequence[Column]) -> Expression:
 
 
 def changed_numbers(columns: Sequence[Column], unknown: Expression) -> Expression:
-    """Name the fields whose number would change: too large, too small or too long for a double."""
-    doubles = [column for column in columns if isinstance(column.wire, T.DoubleType | T.FloatType)]
-    fractional = wire.grouped(doubles, lambda column: column.wire)
-    said = {c.name: f"{c.name} (no {c.wire.simpleString()} is that number)" for alike in fractional for c in alike}
+    """Name the fields whose number would change: too large, too small or too long for a double or a float."""
+    kinds = {c.name: c.wire.simpleString().removeprefix("array<").rstrip(">") for c in columns}
+    said = {name: f"{name} (no {kind} is that number)" for name, kind in kinds.items() if kind in ("double", "float")}
+    fractional = wire.grouped((column for column in columns if column.name in said), lambda column: column.wire)
     changed = [_where_changed(alike, [said[column.name] for column in alike]) for alike in fractional]
-    labels = [said[column.name] for column in columns if column.name in said]
+    labels = list(said.values())
     copied = {c.source: f"{c.name} (a number in it would change)" for c in columns if c.encoding in _OPEN_TO_ALL}
     infinite = F.exists(unknown, lambda name: F.abs(_number(F.col("_own")[name]).cast("double")) == float("inf"))
     return F.coalesce(
@@ -97,18 +97,29 @@ def _where_changed(columns: Sequence[Column], labels: Sequence[str]) -> Expressi
     names, said = wire.texts(column.source for column in columns), wire.texts(labels)
 
     def changed(value: Expression, place: Expression) -> Expression:
-        # PostgreSQL's own infinity is quoted.
-        number = _number(F.col("_own")[names[place]])
-        text = F.col("_text")[names[place]]
-        whole = text.rlike(r"^-?\d{1,38}$") & (text.cast("decimal(38,0)") != value.cast("decimal(38,0)"))
-        return F.when(
-            ((F.abs(value) == float("inf")) & number.isNotNull())
-            | ((value == 0) & number.rlike("^[^eE]*[1-9]"))
-            | F.coalesce((F.abs(value) >= _TWO_TO_53) & whole, F.lit(False)),
-            said[place],
-        )
+        own = F.col("_own")[names[place]]
+        if isinstance(columns[0].wire, T.ArrayType):
+            each = F.zip_with(value, F.from_json(own, "array<string>"), _is_changed)
+            return F.when(F.exists(each, lambda one: one), said[place])
+        return F.when(_is_changed(value, own), said[place])
 
     return F.array_compact(F.transform(wire.sent(columns), changed))
+
+
+def _is_changed(value: Expression, own: Expression) -> Expression:
+    # PostgreSQL's own infinity is quoted.
+    number = _number(own)
+    whole = number.rlike(r"^-?\d{1,38}$") & (number.cast("decimal(38,0)") != value.cast("decimal(38,0)"))
+    exponent = F.coalesce(F.regexp_extract(number, r"[eE]\+?(-?\d+)", 1).cast("int"), F.lit(0))
+    last_digit = F.pow(F.lit(10.0), exponent - F.length(F.regexp_extract(number, r"\.(\d+)", 1)))
+    # Programs spell a float by different digits, but its last one never differs by one.
+    rounded = F.abs(number.cast("double") - value.cast("double"))
+    return (
+        ((F.abs(value) == float("inf")) & number.isNotNull())
+        | ((value == 0) & number.rlike("^[^eE]*[1-9]"))
+        | F.coalesce((F.abs(value) >= _TWO_TO_53) & whole, F.lit(False))
+        | ((rounded > 0) & (rounded >= last_digit))
+    )
 
 
 def has_bad_value(kinds: Sequence[Sequence[Column]]) -> Expression:

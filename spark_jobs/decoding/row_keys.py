@@ -17,6 +17,7 @@ from pyspark.sql import types as T
 
 from contract.events import EVENT_ID, LSN
 from spark_jobs.decoding.schema import Column
+from spark_jobs.decoding.wire import stored_path
 from spark_jobs.options.table_settings import TableSettings
 
 EVENT_ID_COLUMN = Column(EVENT_ID, T.StringType(), T.StringType())
@@ -49,13 +50,17 @@ def identified(events: DataFrame, columns: Sequence[Column]) -> DataFrame:
 
 
 def _text(columns: Sequence[Column]) -> Expression:
-    """Return the row as JSON, in which times have milliseconds; the microseconds beyond follow, where there are any."""
+    """Return the row as JSON, in which times have milliseconds; the microseconds beyond follow, where there are any.
+
+    By the columns' names: a column that came with events has another place once the schema file has it.
+    """
+    ordered = sorted((column for column in columns if column.name != EVENT_ID), key=lambda column: column.name)
     beyond = [
         F.nullif(F.unix_micros(f"row.{column.name}") % 1000, F.lit(0)).alias(column.name)
-        for column in columns
+        for column in ordered
         if isinstance(column.stored, T.TimestampType)
     ]
-    text = F.to_json(F.col("row").dropFields(EVENT_ID))
+    text = F.to_json(F.expr(f"struct({', '.join(map(stored_path, ordered))})"))
     return F.concat_ws("", text, F.nullif(F.to_json(F.struct(*beyond)), F.lit("{}"))) if beyond else text
 
 

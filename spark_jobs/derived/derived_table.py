@@ -40,19 +40,13 @@ class DerivedTable(MadeTable):
         self._inputs = {name: Timeline(hadoop, path) for name, path in settings.source.tables.items()}
         self._missing: tuple[str, ...] = ()
 
-    def _go_on(self, progress: str | None) -> None:
+    def _go_on(self, progress: Any) -> None:
         # The instants of the tables that its rows are made of; None if they are another query's.
         self._of: Mapping[str, str] | None = None
         self._read_ms = 0  # the order of its rows
-        if progress is None:
-            return
-        try:
-            found = json.loads(progress)
-            self._of = dict(found["tables"]) if found["query"] == self._digest else None
-            self._read_ms = int(found["read_ms"])
-        except (ValueError, TypeError, LookupError) as error:
-            told = f"the table's progress {progress[:60]!r} isn't a derived table's: give it another name"
-            raise JobError(told) from error
+        if progress is not None:
+            self._of = dict(progress["tables"]) if progress["query"] == self._digest else None
+            self._read_ms = int(progress["read_ms"])
 
     def run_batch(self) -> CommitReport | None:
         """Commit what differs; None when nothing does, or no table that the query names has a new commit.
@@ -90,6 +84,8 @@ class DerivedTable(MadeTable):
         commit = None
         try:
             if difference.count:
+                for name, instant in wanted.items():
+                    self._inputs[name].refuse_cleaned(instant)
                 # After a clock moves back, older rows must not win.
                 read_ms = max(int(self._clock() * 1000), self._read_ms + 1)
                 progress = json.dumps({"query": self._digest, "read_ms": read_ms, "tables": wanted}, sort_keys=True)

@@ -91,7 +91,7 @@ def compare(
     keyed = rows.select(key_of(key_fields).alias(KEY), F.struct(*rows.columns).alias(_NOW), lacks.alias(_LACKS))
     now = keyed.groupBy(KEY).agg(F.count("*").alias(_ROWS), F.first(_NOW).alias(_NOW), F.max(_LACKS).alias(_LACKS))
     compared = [field for field in rows.schema.fields if field.name not in ignored]
-    differing = _flagged(now, _there(rows, stored, key_fields), compared).persist()
+    differing = _flagged(now, _there(rows, rows.limit(0) if stored is None else stored, key_fields), compared).persist()
     try:
         count = differing.count()
         _refuse_keys(differing, key_fields)
@@ -101,9 +101,7 @@ def compare(
     return Difference(differing, count)
 
 
-def _there(rows: DataFrame, stored: DataFrame | None, key_fields: Sequence[str]) -> DataFrame:
-    if stored is None:
-        return rows.limit(0).select(key_of(key_fields).alias(KEY), F.struct(*rows.columns).alias(_THERE))
+def _there(rows: DataFrame, stored: DataFrame, key_fields: Sequence[str]) -> DataFrame:
     values = filled({name: F.col(name) for name in stored.columns}, rows.schema.fields)
     return stored.select(key_of(key_fields).alias(KEY), F.struct(*values).alias(_THERE))
 

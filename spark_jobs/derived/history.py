@@ -22,7 +22,6 @@ from pyspark.sql import types as T
 from contract.events import ADDED_TYPES, DELETED, QUERIED_TYPES, READ_MS, SOURCE_TIME_MS
 from contract.history import COLUMNS, COMMIT, ENDED, VALID_FROM, VERSION, column
 from spark_jobs.derived import differences
-from spark_jobs.errors import JobError
 from spark_jobs.options.settings import HistorySettings, Settings
 from spark_jobs.ordering import changes
 from spark_jobs.ordering.changes import KEY, filled, key_of
@@ -201,11 +200,8 @@ class HistoryTable(MadeTable):
         self._events = CommitEvents(spark, settings.source.events_path)
         self._read_to = ""
 
-    def _go_on(self, progress: str | None) -> None:
-        try:
-            self._read_to = "" if progress is None else str(json.loads(progress)["history_to"])
-        except (ValueError, TypeError, LookupError) as error:
-            raise JobError(f"the table's progress {(progress or '')[:60]!r} isn't a history's") from error
+    def _go_on(self, progress: Any) -> None:
+        self._read_to = "" if progress is None else str(progress["history_to"])
 
     def run_batch(self) -> CommitReport | None:
         """Append the versions of the next commit that has some; None when there is none."""
@@ -250,6 +246,7 @@ class HistoryTable(MadeTable):
             is_new = difference.count > 0
             if chains is not None and not chains.isEmpty():
                 found, is_new = self._without(found, chains).unionByName(chains), True
+            self._of.refuse_cleaned(instant)
             commit = self._write(self._dated(found, instant), json.dumps({"history_to": instant})) if is_new else None
         if named:
             self._events.forget(named[-1], put_away)

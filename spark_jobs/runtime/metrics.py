@@ -3,8 +3,8 @@
 Per table, with the dimension `table`: Commits, Events, Upserts, Deletes, Quarantined, MissingOffsets, LateFiles and
 FailedAttempts (0 in a minute without any), CommitSeconds and LagSeconds (only with commits), and CommitAgeSeconds: the
 time since the job last knew that the table holds all that has landed, from a commit or a look that found nothing new.
-An idle pipeline has an age of 0, a hanging or failing job a growing age, a dead one no data. For a table whose
-TRUNCATEs are ignored also IgnoredTruncates: 1 while rows of one may be in the lake, else 0. For a queried table also
+An idle pipeline has an age of 0, a hanging or failing job a growing age, a dead one no data. For a table that handles
+TRUNCATEs also IgnoredTruncates: 1 while rows of an ignored one may be in the lake, else 0. For a queried table also
 HorizonAgeSeconds: how long one transaction of the source has been open, as long as the job looks.
 """
 

@@ -40,10 +40,6 @@ def read_offsets(text: str, topic: str) -> Offsets:
     return offsets
 
 
-def write_offsets(topic: str, offsets: Mapping[int, int]) -> str:
-    return ",".join([topic, *(f"{partition}:{offset}" for partition, offset in sorted(offsets.items()))])
-
-
 def limited(start: Mapping[int, int], end: Mapping[int, int], max_events: int) -> Offsets:
     """Return the exclusive end offsets, sharing `max_events` among partitions as evenly as their backlogs allow."""
     stop = dict(start)
@@ -80,7 +76,8 @@ class KafkaBatch(Batch):
 
     @property
     def checkpoint(self) -> str:
-        return write_offsets(self.settings.topic, self.stop)
+        offsets = (f"{partition}:{offset}" for partition, offset in sorted(self.stop.items()))
+        return ",".join((self.settings.topic, *offsets))
 
     def lines(self) -> DataFrame:
         """Return the values that aren't null (those are tombstones for log compaction), by offset."""

@@ -4,7 +4,7 @@ import itertools
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -119,6 +119,8 @@ def starting_from(stored: Checkpoint, *, reset: str | None, ignore: str | None) 
     return stored
 
 
+# Actions on the timeline; table services aren't writes.
+WRITES, CLUSTERINGS = ("commit", "deltacommit"), ("replacecommit", "clustering")
 # The highest table version that Athena reads; Hudi 1.x would write a newer one.
 TABLE_VERSION = 6
 
@@ -191,15 +193,8 @@ class Timeline:
         """Yield time and metadata of the active timeline's completed writes, newest first."""
         return self.writes(self.meta_client().getActiveTimeline())
 
-    def failed(self) -> list[str]:
-        """Return the times of unfinished writes, newest first; table services aren't writes."""
-        return self._unfinished("commit", "deltacommit")
-
-    def clusterings(self) -> list[str]:
-        """Return the times of unfinished clusterings, newest first."""
-        return self._unfinished("replacecommit", "clustering")
-
-    def _unfinished(self, *actions: str) -> list[str]:
+    def unfinished(self, actions: Collection[str]) -> list[str]:
+        """Return the times of unfinished writes or table services, newest first."""
         pending = self.meta_client().getActiveTimeline().filterInflightsAndRequested().getInstants()
         return sorted({self._time_of(each) for each in pending if each.getAction() in actions}, reverse=True)
 
@@ -226,6 +221,13 @@ class Timeline:
             earliest = utilities.getCleanerPlan(client, each).getEarliestInstantToRetain()
             kept.append(earliest and earliest.getTimestamp())
         return max((str(instant or self.last_instant()) for instant in kept), default="")
+
+    def refuse_cleaned(self, instant: str) -> None:
+        """Raise TimeoutError if a cleaning may have removed files of an instant: a reader just misses their rows."""
+        if self.first_whole() > instant:
+            raise TimeoutError(
+                f"{self._path}: files of commit {instant} were removed while they were read; retention_hours keeps them"
+            )
 
     def ordering_field(self) -> str:
         """Return the column that decides which of two rows of a key is newer."""

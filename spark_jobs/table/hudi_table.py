@@ -104,7 +104,7 @@ class HudiTable(Timeline):
         for line in repair.roll_back_failed(self, self._hadoop, self._path, self._client):
             log(line)
         inline = self._settings.write_options.get("hoodie.clustering.inline", "").lower() == "true"
-        if not inline and (left := self.clusterings()):
+        if not inline and (left := self.unfinished(commits.CLUSTERINGS)):
             log(
                 f"clustering {left[-1]} is unfinished, and Hudi refuses changes of its rows; if no other program "
                 "works on it, start once with hoodie.clustering.inline=true"

@@ -1,5 +1,6 @@
 """A table that a job keeps: its claim, its newest commit, and what is reported apart from its commits."""
 
+import json
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -7,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -147,11 +149,15 @@ class MadeTable(KeptTable):
     def _begin(self, *, exists: bool) -> None:
         progress = self._table.progress().get(commits.SOURCE_KEY) if exists else None
         self._last_instant, self._progress = self._table.last_instant(), progress
-        self._go_on(progress)
+        try:
+            self._go_on(None if progress is None else json.loads(progress))
+        except (ValueError, TypeError, LookupError) as error:
+            told = f"the table's progress {progress!r:.60} isn't of this kind of table: give it another name"
+            raise JobError(told) from error
 
     @abstractmethod
-    def _go_on(self, progress: str | None) -> None:
-        """Take the progress from the newest commit, None for a table without."""
+    def _go_on(self, progress: Any) -> None:
+        """Take the progress from the newest commit's JSON, None for a table without."""
 
     def _rows(self) -> DataFrame | None:
         return None if self._last_instant is None else self._table.rows()

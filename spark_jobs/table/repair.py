@@ -154,7 +154,7 @@ def roll_back_failed(timeline: Timeline, hadoop: Hadoop, path: str, client: Clie
     one, and readers of the log stop there, before the write's rows. Raises JobError for a write that can't be rolled
     back, since a later one has finished.
     """
-    if not (failed := timeline.failed()):
+    if not (failed := timeline.unfinished(commits.WRITES)):
         return []
     newest = timeline.last_instant()
     if newest is not None and failed[-1] < newest:
@@ -163,7 +163,7 @@ def roll_back_failed(timeline: Timeline, hadoop: Hadoop, path: str, client: Clie
     marked = all(hadoop.exists(f"{path}/.hoodie/.temp/{instant}") for instant in failed)
     with client(**_LISTED if not marked else {}) as writing:
         writing.rollbackFailedWrites()
-    if left := timeline.failed():
+    if left := timeline.unfinished(commits.WRITES):
         raise RuntimeError(f"{path}: Hudi didn't roll {left[-1]} back")
     return [f"rolled back {instant}, which had failed" for instant in failed]
 

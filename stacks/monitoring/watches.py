@@ -171,8 +171,8 @@ def watches(environment: Environment) -> Iterator[Watch]:
                 f"A transaction of {pipeline.name}'s server has been open for {settings.horizon_age_minutes} minutes"
             )
             yield Watch("horizon-age", age, f"{opened}, or no job says", about=pipeline.name, periods=2)
-        ignoring = [captured.lake_table(table) for table in captured.tables if table.ignores_truncate]
-        for about, tables in _alarmed(pipeline, ignoring):
+        handling = [captured.lake_table(table) for table in captured.tables if table.handles_truncate]
+        for about, tables in _alarmed(pipeline, handling):
             emptied = f"{', '.join(tables)}: emptied by TRUNCATE, and the lake keeps the rows; or no job says"
             metric = methodcaller("worst_job", tables, IGNORED_TRUNCATES, "Maximum")
             yield Watch("ignored-truncate", metric, emptied, about=about, periods=2)

@@ -127,6 +127,7 @@ RUNNING = {"incremental_snapshot_collections": "[…]", "lsn": 200}
         (True, "boolean", True),
         (20_779, {"type": "int", "logicalType": "date"}, 20_779),
         (Decimal("1.50"), {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}, "1.50"),
+        (Decimal("0E-18"), {"type": "string", "logicalType": "decimal", "precision": 38, "scale": 18}, f"0.{'0' * 18}"),
         (DAY_TWO, {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}, 86_400_000_000),
         (DAY_TWO, {"type": "long", "connect.name": "io.debezium.time.Timestamp"}, 86_400_000),
         (INFINITY, {"type": "long", "connect.name": "io.debezium.time.Timestamp"}, INFINITY),

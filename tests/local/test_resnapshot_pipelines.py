@@ -94,11 +94,11 @@ def test_what_cant_be_read_again_is_passed_over(
     [
         ("ignore", None, [("shop.public.OrderItems", None, SETTLED, 99)]),
         ("ignore", "day > 7", []),
-        ("apply", None, []),
+        ("apply", None, [("shop.public.OrderItems", None, SETTLED, 99)]),
         ("stop", None, []),
     ],
 )
-def test_a_table_whose_truncates_are_ignored_is_settled_once_all_of_it_was_read(
+def test_a_table_whose_truncates_the_job_handles_is_settled_once_all_of_it_was_read(
     tmp_path: Path,
     pipeline: Pipeline,
     monkeypatch: pytest.MonkeyPatch,

@@ -37,24 +37,23 @@ def test_a_table_says_what_a_truncate_does_or_the_source_does_for_all(folder: Pa
 
 
 @pytest.mark.parametrize(
-    ("said", "stops", "tells", "ignores"),
+    ("said", "stops", "tells", "handles"),
     [
         ('truncate = "stop"', True, False, False),
-        ('truncate = "apply"', False, True, False),
+        ('truncate = "apply"', False, True, True),
         ('truncate = "ignore"', False, True, True),
         # Where every event is a row, a TRUNCATE is one.
         ('append_only = true\ntruncate = "stop"', False, True, False),
         ('append_only = true\ntruncate = "ignore"', False, True, False),
     ],
 )
-def test_what_a_truncate_does_is_told_to_connector_and_job(said: str, stops: bool, tells: bool, ignores: bool) -> None:
+def test_what_a_truncate_does_is_told_to_connector_and_job(said: str, stops: bool, tells: bool, handles: bool) -> None:
     key = "" if "append_only" in said else 'key = ["id"]\n'
     text = f'schema = "public"\ntable = "a"\nhow = "log"\n{key}{said}'
     table = CapturedTableSettings.model_validate(tomllib.loads(text))
     assert (table.captured.stops_at_truncate, table.captured.tells_of_truncate) == (stops, tells)
-    assert table.ignores_truncate is ignores
     of_job = layout(table).get(keys.TRUNCATE)
-    assert of_job == (table.truncate if tells and not table.append_only else None)
+    assert of_job == (table.truncate if handles else None)
 
 
 def test_a_table_is_found_by_each_of_its_names(folder: Path) -> None:

@@ -240,10 +240,6 @@ def test_no_double_as_java_spells_it_is_refused_or_read_as_another() -> None:
             assert content(spelled) == list(struct.unpack(f">{count}d", bits.array()))
 
 
-def test_of_equal_names_the_last_one_counts() -> None:
-    assert content(b'{"a": 1, "a": {"b": 2, "b": 3}}') == {"a": {"b": 3}}
-
-
 def test_a_text_that_is_too_long_for_the_connector_is_refused() -> None:
     assert line(b'["' + b"x" * LONGEST_STRING + b'"]') is not None
     with pytest.raises(MalformedValueError, match="more than 20,000,000 characters"):

@@ -14,16 +14,6 @@ from local.sink.task import SinkTask
 from tests.local.sink.fakes import TOPIC, FakeConsumer, FakeTopic, World, events, lines, lines_by_folder, task_settings
 
 
-def test_records_are_landed_in_order_and_committed_behind() -> None:
-    world = World(events(6))
-    world.run()
-    assert world.landed_objects() == {
-        "events/orders/0/000000000002_1000_1002.json": b"".join(event + b"\n" for event in lines(6)[:3]),
-        "events/orders/0/000000000005_1003_1005.json": b"".join(event + b"\n" for event in lines(6)[3:]),
-    }
-    assert world.topic.committed == Committed(offset=6, landed=6)
-
-
 def changed_settings(world: World) -> None:
     world.settings = task_settings(flush_count=2)
 
@@ -78,21 +68,6 @@ def test_a_start_lists_the_last_object_alone() -> None:
     world.s3.listed.clear()
     world.run()
     assert world.s3.listed == [list(world.landed_objects())[-1]]
-
-
-def test_an_open_batch_is_landed_when_it_is_old_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World(events(2), flush_interval_seconds=30)
-    landed_at: list[float] = []
-    put = world.s3.put_object
-
-    def put_and_note(**arguments: Any) -> None:
-        if not arguments["Key"].startswith("."):
-            landed_at.append(world.clock.now)
-        put(**arguments)
-
-    monkeypatch.setattr(world.s3, "put_object", put_and_note)
-    world.run(when_idle=lambda task: task.stop() if world.clock.now > 60 else None)
-    assert landed_at == [pytest.approx(30, abs=0.5)]
 
 
 def test_a_malformed_value_holds_up_its_partition_alone_across_restarts() -> None:
@@ -151,12 +126,6 @@ def test_a_malformed_value_is_forgotten_with_its_topic(monkeypatch: pytest.Monke
     world.run(when_idle=delete_it)
     world.run()
     assert world.landed() == [b"1", b"2"]
-
-
-def test_values_that_the_connector_skips_leave_no_line_and_no_gap() -> None:
-    world = World([b"1", b"null", b"", b" ", None, b"2"])
-    world.run()
-    assert (world.landed(), world.gaps(), world.offsets()) == ([b"1", b"2"], [], [6])
 
 
 def test_an_outage_of_an_hour_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:

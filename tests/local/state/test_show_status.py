@@ -136,8 +136,7 @@ KEPT = f"the job tries again and its changes are kept; {ALARMS}#table-failing sa
         ),
         (
             TableStatus(name="public.b", ignored_truncate=True),
-            "was emptied by TRUNCATE, which its pipeline says to ignore; the lake keeps the rows until"
-            " `./lake resnapshot -t public.b`",
+            "was emptied by TRUNCATE, which was ignored; the lake keeps the rows until `./lake resnapshot -t public.b`",
         ),
     ],
 )

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from plugins.sink.kcql import Kcql, build, build_all, parse, parse_all
+from plugins.sink.kcql import SEPARATOR, Kcql, build, parse, parse_all
 
 PLAIN = Kcql(
     bucket="landing", prefix="cdc-events", topic="demo.datalake.cdc_events", flush_interval_seconds=60, flush_count=50
@@ -148,6 +148,6 @@ def test_what_isnt_a_list_of_statements_is_refused(text: str) -> None:
 
 
 def test_a_topic_has_one_statement() -> None:
-    twice = build_all([PLAIN, replace(PLAIN, prefix="elsewhere")])
+    twice = SEPARATOR.join(map(build, [PLAIN, replace(PLAIN, prefix="elsewhere")]))
     with pytest.raises(ValueError, match=f"two statements read {PLAIN.topic}"):
         parse_all(twice)

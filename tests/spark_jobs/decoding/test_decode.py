@@ -221,6 +221,7 @@ KINDS: dict[str, Any] = {
     "customer_id": "string",
     "cost": "double",
     "size": "float",
+    "sizes": {"type": "array", "items": ["null", "float"]},
     "paid": "boolean",
     "at": {"type": "long", "logicalType": "timestamp-millis"},
     "micros": MICROS,
@@ -251,6 +252,7 @@ GOOD = {"cost": 3, "paid": True, "at": 1_000, "micros": 1_500_000, "extra": {"a"
 AT, MICROS_AT = (dt.datetime(1970, 1, 1, 0, 0, 1, micros, tzinfo=dt.UTC) for micros in (0, 500_000))
 UNFIT = "value: sum (not a decimal number as text)"
 CHANGED = "value: tagged (a number in it would change)"
+UNLIKE_FLOATS = ("1e-60", "1e39", "16777217", "1.23456789E8", "0.123456789012345")
 # A line's end, why it doesn't fit, and what its columns have.
 OF_KINDS: list[tuple[str | dict[str, Any], str | None, dict[str, Any]]] = [
     ({"days": [*DATES.values(), None]}, None, {"days": json.dumps([*DATES, None], separators=(",", ":"))}),
@@ -284,7 +286,12 @@ OF_KINDS: list[tuple[str | dict[str, Any], str | None, dict[str, Any]]] = [
     ('"weight": 1e-999, "tagged": {"weight": 0}', "value: weight (no double is that number)", {}),
     ('"weight": 1e999, "tagged": {"weight": "x"}', "value: weight (no double is that number)", {}),
     ('"weight": "Infinity", "tagged": {"weight": 1}', None, {}),
-    ('"size": 1e-60', "value: size (no float is that number)", {}),
+    *(
+        (f'"size": {number}, "sizes": [null, {number}, "NaN"]', None, {"sizes": f'[null,{number},"NaN"]'})
+        for number in ("0.1", "3.4028235E38", "1.4E-45", "-1.6777216E7")
+    ),
+    *((f'"size": {number}', "value: size (no float is that number)", {}) for number in UNLIKE_FLOATS),
+    *((f'"sizes": [1, {number}]', "value: sizes (no float is that number)", {}) for number in UNLIKE_FLOATS),
     ('"new": "Infinity", "customer_id": "1e999"', None, {}),
     ('"new": -1e999, "customer_id": "Infinity"', "value: a new field's number is too large", {}),
     # What Debezium has spoiled.

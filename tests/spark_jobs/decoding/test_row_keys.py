@@ -9,7 +9,7 @@ from contract.events import EVENT_ID
 from spark_jobs.decoding.row_keys import DEFAULT, values_of
 from spark_jobs.errors import SettingsError
 from spark_jobs.options import keys
-from tests.spark_jobs.events import CONF, Event, event
+from tests.spark_jobs.events import CONF, SCHEMA, Event, event
 from tests.spark_jobs.lake import Lake
 
 PARTITIONED = "cdc_events_partitioned.properties"
@@ -97,6 +97,12 @@ def test_every_event_is_a_row_once(log_table: Lake) -> None:
     log_table.run(*events, *events, event(2, 40, "c", note="new"))
     assert [row[EVENT_ID] for row in rows(log_table)][:5] == before
     assert [row["note"] for row in rows(log_table)] == [None] * 5 + ["new"]
+    # And once the schema file has that column, in another place.
+    file = log_table.folder / "described.avsc"
+    file.write_text(SCHEMA.read_text().replace("[", '[{"name": "note", "type": ["null", "string"]},', 1))
+    log_table.extra = {**log_table.extra, keys.SCHEMA_FILE: str(file)}
+    log_table.run(event(2, 40, "c", note="new"))
+    assert len(rows(log_table)) == 6
 
 
 @pytest.mark.integration

@@ -204,6 +204,24 @@ def test_crashes_at_either_commit_double_no_version(kept: Kept, fails: Failing) 
     assert kept.put_away() == []
 
 
+def test_a_commit_that_is_cleaned_while_it_is_read_ends_no_version(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept.lake.extra = KEPT | AT_ONCE | {"hoodie.cleaner.commits.retained": "1"}
+    kept.lake.run(change(1, 10, "a"))
+    compare, job = differences.compare, kept.job()
+
+    def clean_and_compare(*given: Any, **named: Any) -> differences.Difference:
+        monkeypatch.undo()
+        for lsn in (20, 30, 40):
+            kept.lake.run(change(1, lsn, "a"), change(2, lsn, "zwei"))
+        return compare(*given, **named)
+
+    monkeypatch.setattr(differences, "compare", clean_and_compare)
+    with pytest.raises(TimeoutError, match="were removed while they were read"):
+        job.run_batch()
+    kept.follow()
+    assert kept.versions() == [(1, "one"), (1, "a"), (2, "two"), (2, "zwei")]
+
+
 @pytest.mark.parametrize(
     ("read_to", "waiting", "first_whole", "taken"),
     [

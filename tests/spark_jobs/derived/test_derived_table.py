@@ -17,6 +17,7 @@ from spark_jobs.derived.derived_table import DerivedTable
 from spark_jobs.errors import ConcurrentWriterError, JobError
 from spark_jobs.options import keys
 from spark_jobs.runtime.metrics import CommitReport
+from spark_jobs.table.commits import Timeline
 from tests import cases
 from tests.cases import long
 from tests.spark_jobs.derived.conftest import HudiTables, MadeTable, Row
@@ -125,6 +126,10 @@ def test_it_is_what_its_query_gives_and_so_are_its_columns(shop: Shop, monkeypat
     # What is gone there goes, and a restart goes on.
     shop.put("address", address(1, "2 Side St"), gone=[2])
     shop.put("customer", gone=[3])
+    monkeypatch.setattr(Timeline, "first_whole", lambda _: "9")
+    with pytest.raises(TimeoutError, match="were removed while they were read"):
+        shop.run()
+    monkeypatch.undo()
     report = shop.commit()
     assert (report.upserts, report.deletes) == (2, 1)
     assert shop.found() == shop.computed()

@@ -133,5 +133,5 @@ def test_it_waits_for_its_table_and_refuses_another_kinds_progress(spark: SparkS
     other = street.job()
     own = [column for column in street.rows().columns if column.startswith("_hoodie_")]
     other._write(street.rows().drop(*own), '{"x": 1}')
-    with pytest.raises(JobError, match="isn't a history's"):
+    with pytest.raises(JobError, match="isn't of this kind of table"):
         street.job()

@@ -3,6 +3,7 @@
 import random
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from pyspark.sql import SparkSession
@@ -37,6 +38,9 @@ def test_a_checkpoint_survives_a_commits_metadata() -> None:
     }
     assert commits.from_commits([{**metadata, "schema": "{}"}]) == stored
     assert commits.from_commits([]) == Checkpoint()
+    truncates = Truncates(applied=80, ignored=96, settled=88, place=TopicPlace(5, 1795216992726))
+    following, _ = replace(stored, truncates=truncates).following("2", {"a": Delete("7")}, limit=5)
+    assert commits.from_commits([following.to_metadata(), metadata]).truncates == truncates
 
 
 @pytest.fixture
@@ -170,12 +174,3 @@ def test_the_newest_of_each_kind_counts(
     for truncated, settled, *place in batches:
         known = known.following(truncated, settled, mode=mode, place=place[0] if place else None)
     assert known == expected
-
-
-def test_every_commit_carries_all_of_it() -> None:
-    known = Truncates(applied=80, ignored=96, settled=88, place=TopicPlace(5, 1795216992726))
-    stored, _ = Checkpoint().following("1", {}, limit=5, truncates=known)
-    following, _ = stored.following("2", {"a": Delete("7")}, limit=5)
-    assert commits.from_commits([following.to_metadata(), stored.to_metadata()]).truncates == known
-    assert memory.from_metadata({}) == Truncates()
-    assert Truncates().to_metadata() == {}
