@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import re
 import shlex
 import signal
 import sys
@@ -65,7 +66,18 @@ Folder = Annotated[
 ]
 
 
+# No value, as of a shell's unset variable (`--where ""` mustn't mean all rows), and bytes that aren't UTF-8.
+_NO_TEXT = re.compile(r"(--[a-z-]+=)?|.*[\ud800-\udfff].*", re.DOTALL)
+
+
 class _Command(TyperCommand):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if any(map(_NO_TEXT.fullmatch, args)):
+            raise typer.BadParameter(
+                f"{shlex.join(args)}: a value is empty or not UTF-8: change it, or leave it out", ctx
+            )
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         # Those that select the platform of this call, for the commands that an error names.
         options = (("-p", ctx.params.get("pipeline")), ("--folder", ctx.params.get("folder")))

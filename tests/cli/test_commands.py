@@ -115,6 +115,7 @@ def test_a_shell_completes_commands(monkeypatch: pytest.MonkeyPatch, shell: str)
     [
         *("nothing", "up --nothing", "demo films", "kafka tail --count 0", "kafka tail --from noon", "source describe"),
         *("aws diff --deployed --against main", "aws diff --deployed --set vpn.users=[]"),
+        *("resnapshot --where ''", "resnapshot --where=", "status -p ''", "query ''", "status --folder /tmp/\udcff"),
     ],
 )
 def test_what_isnt_taken_is_a_mistake_of_use(words: str) -> None:
@@ -221,6 +222,27 @@ def test_a_mistake_of_ours_keeps_its_traceback_and_is_no_answer(
         main()
     assert ended.value.code == CANNOT
     assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("program", "streams", "status"),
+    [
+        ("from local.console import say; say('a'); say('b'); sys.exit(7)", "", 7),
+        ("from cli.__main__ import main; main()", "status --folder /none >&-", CANNOT),
+        ("from cli.__main__ import main; main()", "source load <&-", CANNOT),
+        ("import cli.__main__ as lake; lake.app = lambda **_: print('→'); lake.main()", "2>&1", 0),
+    ],
+    ids=["a closed pipe", "no output", "no input", "another encoding"],
+)
+def test_streams_that_dont_work_change_no_answer(program: str, streams: str, status: int) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = ["sh", "-c", f"'{sys.executable}' -c \"import sys; {program}\" {streams}"]
+    variables = os.environ | {"PYTHONIOENCODING": "latin-1"}
+    out = subprocess.PIPE if streams else writer
+    done = subprocess.run(command, cwd=ROOT, env=variables, stdout=out, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, "Traceback" in done.stderr) == (status, False), done.stderr
 
 
 @contextlib.contextmanager
