@@ -95,8 +95,6 @@ def diff(
 
     Examples: ./lake aws diff; ./lake aws diff -e prod --deployed; ./lake aws diff --set streaming.brokers=4
     """
-    if sum(map(bool, (against, deployed, settings))) > 1:
-        raise typer.BadParameter("give one of --against, --deployed and --set")
     prepare.wheels()
     from operate import synth
     from operate.diff import comparison, snapshots

@@ -69,6 +69,12 @@ Folder = Annotated[
 # No value, as of a shell's unset variable (`--where ""` mustn't mean all rows), and bytes that aren't UTF-8.
 _NO_TEXT = re.compile(r"(--[a-z-]+=)?|.*[\ud800-\udfff].*", re.DOTALL)
 
+# Of these options a command takes one.
+_EITHER = (
+    *(("env", "folder"), ("topic", "table"), ("all_", "table"), ("sql", "file"), ("json", "form")),
+    *(("against", "deployed"), ("against", "settings"), ("deployed", "settings")),
+)
+
 
 class _Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -76,7 +82,14 @@ class _Command(TyperCommand):
             raise typer.BadParameter(
                 f"{shlex.join(args)}: a value is empty or not UTF-8: change it, or leave it out", ctx
             )
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        given = {
+            each.name: each.opts[0] for each in self.params if "COMMANDLINE" in str(ctx.get_parameter_source(each.name))
+        }
+        for pair in _EITHER:
+            if given.keys() >= {*pair}:
+                raise typer.BadParameter(f"give one of {' and '.join(given[name] for name in pair)}", ctx)
+        return rest
 
     def invoke(self, ctx: Any) -> Any:
         # Those that select the platform of this call, for the commands that an error names.

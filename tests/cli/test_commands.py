@@ -115,6 +115,8 @@ def test_a_shell_completes_commands(monkeypatch: pytest.MonkeyPatch, shell: str)
     [
         *("nothing", "up --nothing", "demo films", "kafka tail --count 0", "kafka tail --from noon", "source describe"),
         *("aws diff --deployed --against main", "aws diff --deployed --set vpn.users=[]"),
+        *("resnapshot -e dev --folder x", "query 'SELECT 1' --file x.sql", "query --json --format csv"),
+        *("kafka tail orders -t orders", "kafka topics --all -t orders", "aws diff --against main --set vpn.users=[]"),
         *("resnapshot --where ''", "resnapshot --where=", "status -p ''", "query ''", "status --folder /tmp/\udcff"),
     ],
 )
