@@ -14,8 +14,7 @@ import typer
 
 from contract.sizes import LARGEST_EVENT_BYTES
 from local.errors import PlatformError
-from local.files import platform_folder
-from local.platform.platform import Platform
+from local.platform.command import find_platform
 from local.services.kafka import Kafka
 from local.services.kafka_rights import READER
 from operate import outputs
@@ -131,7 +130,7 @@ def chosen(pipeline: EnvironmentPipeline, names: Sequence[str]) -> list[Captured
 
 
 def _local(pipeline: str | None, tables: Sequence[str], *, chosen: bool) -> Cluster:
-    platform = Platform(platform_folder(None, pipeline))
+    platform = find_platform(None, pipeline)
     if "kafka" not in platform.running():
         up = "`./lake up`" if pipeline is None else f"`./lake up -p {pipeline}`"
         other = "" if chosen else ", or name an environment: -e dev"
