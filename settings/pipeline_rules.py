@@ -11,6 +11,7 @@ from typing import Any
 from analytics.alike.parts import TranslationError
 from contract import events
 from contract.events import LSN, READ_MS, SOURCE_NAME, no_key
+from contract.source import CONNECTOR_ROLE, PUBLICATION
 from plugins.source import captured
 from plugins.source.captured import CapturedTable
 from settings.pipeline import QUERY_FIELDS, CapturedTableSettings, DerivedTableSettings, Pipeline
@@ -56,6 +57,10 @@ def _names(pipeline: Pipeline) -> Iterator[Problem]:
     except ValueError as error:
         key, _, reason = str(error).partition(": ")
         yield key, f"{reason}: take one out, or capture it by a pipeline of its own"
+    made = {"publication": PUBLICATION, "role": CONNECTOR_ROLE} if pipeline.outbox is not None else {}
+    for key, name in made.items():
+        if getattr(pipeline.source, key) != name:
+            yield f"source.{key}", f"the outbox is made with {name}, not {getattr(pipeline.source, key)}: set that"
     if pipeline.outbox is not None and len(pipeline.tables) > 1:
         yield "tables", f"{pipeline.outbox.name}: an outbox is its pipeline's only table: make a pipeline of the others"
     queried = [table.name for table in pipeline.tables if table.is_queried]

@@ -23,6 +23,7 @@ RULES: tuple[Rule, ...] = (
     pipelines.queried,
     pipelines.clashes,
     pipelines.quotas,
+    databases.outbox,
     databases.outside,
     processing.lake,
     processing.processing,

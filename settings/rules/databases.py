@@ -6,6 +6,7 @@ from datetime import datetime
 from ipaddress import IPv4Network
 
 from contract import rds_ca
+from contract.source import CONNECTOR_ROLE
 from settings.environment import Environment
 from settings.environment_pipeline import OutsideDatabase
 from settings.rules.problem import Problem
@@ -13,6 +14,18 @@ from settings.rules.problem import Problem
 # A database's subnets: after a failure its address may change within them.
 MOST_ADDRESSES = 256
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\n]+\n-----END CERTIFICATE-----\n?")
+
+
+def outbox(environment: Environment) -> Iterator[Problem]:
+    """Require the names with which the deployment creates the outbox."""
+    for number, pipeline in enumerate(environment.pipelines):
+        if pipeline.captured.outbox is None:
+            continue
+        if pipeline.connector_role != CONNECTOR_ROLE:
+            yield f"pipelines[{number}].role", f"the outbox's is {CONNECTOR_ROLE}: take {pipeline.connector_role} out"
+        if environment.database.name != (read := pipeline.database_name):
+            reason = f"gets the outbox, and pipelines/{pipeline.name}.toml reads {read}: set the same in both"
+            yield "database.name", f"{environment.database.name} {reason}"
 
 
 def outside(environment: Environment) -> Iterator[Problem]:
