@@ -26,6 +26,7 @@ LakeName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,127}$")]
 # Aurora's and PostgreSQL's: without characters that would split a connection string.
 DatabaseName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_$-]{0,62}$")]
 SlotName = Annotated[str, Field(pattern=r"^[a-z0-9_]{1,63}$")]
+Text = Annotated[str, Field(min_length=1)]
 # Replaces the schema if the rows are a query's.
 QUERY_SCHEMA = "query"
 # Fields of queried tables only.
@@ -82,8 +83,8 @@ class CapturedTableSettings(Section):
     truncate: Literal["apply", "ignore", "stop"]
     first_load: FirstLoad = "connector"
     detect: Literal["auto", "xmin", "column", "hash"] = "auto"
-    column: str | None = None
-    query: str | None = None
+    column: Text | None = None
+    query: Text | None = None
     deletes_max_percent: Annotated[float, Field(ge=0, le=100)] = 10
     sweep_seconds: Annotated[float, Field(ge=0, le=24 * 3600)] = 5
 

@@ -141,8 +141,9 @@ def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder
 def _fields(
     where: str, table: CapturedTableSettings, fields: Mapping[str, Mapping[str, Any]], shown: str
 ) -> Iterator[Problem]:
-    for name in ("key", "partition_by", "hash"):
-        for column in getattr(table, name):
+    for name in ("key", "partition_by", "hash", "column"):
+        given = getattr(table, name) or ()
+        for column in (given,) if isinstance(given, str) else given:
             if column not in fields:
                 yield f"{where}.{name}", f"{column!r} isn't a field of {shown}"
     yield from _types(where, table, {name: field.get("type") for name, field in fields.items()})
