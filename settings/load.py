@@ -121,12 +121,16 @@ def load(name: str, folder: Path = ENVIRONMENTS, pipelines: Path = PIPELINES) ->
 
     Raises SettingsFileError, one line per problem in any of the files.
     """
+    return checked(read(folder, name, "environment"), "", folder, pipelines)
+
+
+def checked(values: dict[str, Any], how: str, folder: Path = ENVIRONMENTS, pipelines: Path = PIPELINES) -> Environment:
+    """Check an environment's values, with its name, as `load` does; messages name its file, and `how` behind it."""
 
     def broken(environment: Environment) -> Problems:
         return (*rules.broken(environment), *_shared(environment, folder))
 
-    values = read(folder, name, "environment")
-    shown = f"{folder.name}/{name}.toml"
+    shown = f"{folder.name}/{values['name']}.toml{how}"
     try:
         return check(Environment, _with_captured(values, shown, pipelines), shown, broken)
     except VersionsError as error:

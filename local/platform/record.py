@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, ValidationError
 
+from contract.table_names import table_option
 from local.errors import LockedError, PlatformError
 from local.files import kept_password, write_private
 from local.services.kafka import ADMIN, BROKER, KafkaUsers
@@ -214,7 +215,7 @@ class Unfinished:
         tables = self._tables()
         if tables is None:
             return None
-        options = "".join(f" --table {each}" for each in sorted(tables))
+        options = "".join(f" {table_option(each)}" for each in sorted(tables))
         rows = ", ".join(sorted(tables)) or "all rows"
         return f"a resnapshot of {rows} hasn't ended: run `./lake resnapshot{options}`"
 
