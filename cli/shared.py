@@ -68,12 +68,8 @@ Folder = Annotated[
 
 # No value, as of a shell's unset variable (`--where ""` mustn't mean all rows), and bytes that aren't UTF-8.
 _NO_TEXT = re.compile(r"(--[a-z-]+=)?|.*[\ud800-\udfff].*", re.DOTALL)
-
-# Of these options a command takes one.
-_EITHER = (
-    *(("env", "folder"), ("topic", "table"), ("all_", "table"), ("sql", "file"), ("json", "form")),
-    *(("against", "deployed"), ("against", "settings"), ("deployed", "settings")),
-)
+# Options of which a command would ignore all but one.
+_ONE_OF = ("env folder", "topic table", "all_ table", "sql file", "json form", "against deployed settings")
 
 
 class _Command(TyperCommand):
@@ -83,12 +79,10 @@ class _Command(TyperCommand):
                 f"{shlex.join(args)}: a value is empty or not UTF-8: change it, or leave it out", ctx
             )
         rest = super().parse_args(ctx, args)
-        given = {
-            each.name: each.opts[0] for each in self.params if "COMMANDLINE" in str(ctx.get_parameter_source(each.name))
-        }
-        for pair in _EITHER:
-            if given.keys() >= {*pair}:
-                raise typer.BadParameter(f"give one of {' and '.join(given[name] for name in pair)}", ctx)
+        given = [each for each in self.params if "COMMANDLINE" in str(ctx.get_parameter_source(each.name))]
+        for names in map(str.split, _ONE_OF):
+            if len(found := [each.opts[0] for each in given if each.name in names]) > 1:
+                raise typer.BadParameter(f"give one of {' and '.join(found)}", ctx)
         return rest
 
     def invoke(self, ctx: Any) -> Any:

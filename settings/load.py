@@ -116,21 +116,19 @@ def names(folder: Path = ENVIRONMENTS) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.toml") if path.is_file())
 
 
-def load(name: str, folder: Path = ENVIRONMENTS, pipelines: Path = PIPELINES) -> Environment:
-    """Read and check `<folder>/<name>.toml`, and the pipelines that it names.
+def load(
+    name: str, folder: Path = ENVIRONMENTS, pipelines: Path = PIPELINES, *, assigned: dict[str, Any] | None = None
+) -> Environment:
+    """Read and check `<folder>/<name>.toml`, and the pipelines that it names; `assigned`: values in place of its own.
 
     Raises SettingsFileError, one line per problem in any of the files.
     """
-    return checked(read(folder, name, "environment"), "", folder, pipelines)
-
-
-def checked(values: dict[str, Any], how: str, folder: Path = ENVIRONMENTS, pipelines: Path = PIPELINES) -> Environment:
-    """Check an environment's values, with its name, as `load` does; messages name its file, and `how` behind it."""
 
     def broken(environment: Environment) -> Problems:
         return (*rules.broken(environment), *_shared(environment, folder))
 
-    shown = f"{folder.name}/{values['name']}.toml{how}"
+    values = {"name": name} | assigned if assigned else read(folder, name, "environment")
+    shown = f"{folder.name}/{name}.toml{' with --set' if assigned else ''}"
     try:
         return check(Environment, _with_captured(values, shown, pipelines), shown, broken)
     except VersionsError as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 from operate.errors import OperateError
 from settings.environment import Environment
-from settings.load import checked
+from settings.load import load
 
 
 def assigned(environment: Environment, assignments: Sequence[str]) -> Environment:
@@ -30,7 +30,7 @@ def assigned(environment: Environment, assignments: Sequence[str]) -> Environmen
                 f"--set {assignment}: there is no such setting: write key=value, such as database.instances=3 or "
                 "pipelines[0].sink.tasks=2"
             ) from None
-    return checked({"name": environment.name} | values, " with --set")
+    return load(environment.name, assigned=values)
 
 
 def _value(text: str, before: Any) -> Any:
