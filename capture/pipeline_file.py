@@ -27,6 +27,7 @@ from db.connecting import LoadError
 from db.source.catalogue import Column, Database, Table, TableName
 from settings import load
 from settings.pipeline import CapturedTableSettings, Pipeline
+from settings.pipeline_rules import read_schema
 
 _NAME = re.compile(r"[a-z][a-z0-9]{0,19}\Z")
 
@@ -133,10 +134,8 @@ def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] 
     """Return the schema with its missing fields, None if none are missing; other differences; the columns it has."""
     if not path.is_file():
         return wanted, [], ()
-    try:
-        present = json.loads(path.read_text(encoding="utf-8"))
-        fields = {field.get(SOURCE_NAME, field["name"]): field for field in present["fields"]}
-    except (ValueError, AttributeError, LookupError, TypeError):
+    present, fields = read_schema(path)
+    if not present:
         return None, [f"{path.name} isn't an Avro schema: remove it, and run this again"], ()
     new = {field.get(SOURCE_NAME, field["name"]): field for field in wanted["fields"]}
     said = [

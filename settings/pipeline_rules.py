@@ -126,16 +126,24 @@ def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder
     if not path.is_file():
         yield where, f"there is no {shown}: {describe} --update` writes it"
         return
-    try:
-        schema = json.loads(path.read_text(encoding="utf-8"))
-        fields = {field.get(SOURCE_NAME, field["name"]): field for field in schema["fields"]}
-        full_name = f"{schema.get('namespace')}.{schema.get('name')}"
-    except (ValueError, AttributeError, LookupError, TypeError):
+    schema, fields = read_schema(path)
+    if not schema:
         yield where, f"{shown} isn't an Avro schema of a record: remove it, and {describe} --update` writes it"
         return
+    full_name = f"{schema.get('namespace')}.{schema.get('name')}"
     if table.how == "outbox" and full_name != table.name:
         yield where, f"{shown} describes {full_name}, but the outbox is {table.name}: run `./lake dev generate schema`"
     yield from _fields(where, table, fields, shown)
+
+
+def read_schema(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Return an Avro record, and its fields by the names of their columns; an empty one if the file has none."""
+    try:
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        fields = {each.get(SOURCE_NAME, each["name"]): each | {"type": each["type"]} for each in schema["fields"]}
+    except (ValueError, AttributeError, LookupError, TypeError, RecursionError):
+        return {}, {}
+    return schema, fields
 
 
 def _fields(
@@ -146,7 +154,7 @@ def _fields(
         for column in (given,) if isinstance(given, str) else given:
             if column not in fields:
                 yield f"{where}.{name}", f"{column!r} isn't a field of {shown}"
-    yield from _types(where, table, {name: field.get("type") for name, field in fields.items()})
+    yield from _types(where, table, {name: field["type"] for name, field in fields.items()})
     if table.ordering not in fields:
         order = READ_MS if table.is_queried else LSN
         yield f"{where}.ordering", f"{table.ordering!r} isn't a field of {shown}: set {order}, the order of changes"

@@ -95,6 +95,7 @@ NO_TEXT = "tables[0].hash: 'email' isn't text, and only texts are hashed"
         ("email", ["null", {"type": "string", "connect.name": "io.debezium.data.Uuid"}], NO_TEXT),
         ("email", ["null", "int"], NO_TEXT),
         ("email", "bytes", NO_TEXT),
+        ("email", None, "pipelines/shop/customers.avsc isn't an Avro schema of a record: remove it, and `./lake"),
     ],
 )
 def test_a_key_is_told_apart_and_only_texts_are_hashed(
@@ -102,7 +103,8 @@ def test_a_key_is_told_apart_and_only_texts_are_hashed(
 ) -> None:
     path = folder / "shop" / "customers.avsc"
     schema = json.loads(path.read_text())
-    next(field for field in schema["fields"] if field["name"] == column)["type"] = kind
+    field = next(field for field in schema["fields"] if field["name"] == column)
+    field.update({"type": kind} if kind else {"name": field.pop("type")})
     path.write_text(json.dumps(schema))
     with pytest.raises(SettingsFileError, match=re.escape(reason)) if reason else nullcontext():
         load_pipeline("shop", folder)
