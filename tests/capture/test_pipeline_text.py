@@ -1,12 +1,14 @@
 """What needs no database: a pipeline's text, a selection of tables, the page of types."""
 
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from capture.entry import is_secret, may_be_personal, propose_all, server_notes
 from capture.obstacles import meant, obstacle
+from capture.pipeline_file import staged
 from capture.pipeline_text import with_left_out
 from capture.type_page import PAGE, page
 from contract.column_types.catalogue import ColumnType
@@ -143,3 +145,11 @@ def test_a_server_has_notes_for_the_log_and_others_for_queries() -> None:
     assert notes(queried=False, **of_queries) == notes(queried=True, **of_log) == []
     assert notes(queried=False, **of_log) == ["all 9 WAL sende", "max_slot_wal_ke", "it has large ob"]
     assert notes(queried=True, **of_queries, encoding="LATIN1") == ["it is a standby", "its encoding is"]
+
+
+def test_a_file_that_isnt_text_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "._of_an_editor.avsc").write_bytes(b"\xff")
+    with staged("mine", tmp_path) as stage:
+        (stage / "mine.toml").write_text("a = 1\n")
+    assert [path.read_bytes() for path in sorted(tmp_path.glob("**/*.*"))] == [b"\xff", b"a = 1\n"]

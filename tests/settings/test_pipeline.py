@@ -63,16 +63,6 @@ def test_a_table_is_found_by_each_of_its_names(folder: Path) -> None:
     assert {shop.table(name).name for name in names} == {"public.customers"}
 
 
-def test_a_table_that_isnt_captured_is_named_with_those_that_are(folder: Path) -> None:
-    with pytest.raises(ValueError, match=r"'stock' isn't .* shop; most like it: public\.customers, Sales\.Orders"):
-        load_pipeline("shop", folder).table("stock")
-
-
-def test_a_pipeline_that_isnt_there_is_named_with_those_that_are(folder: Path) -> None:
-    with pytest.raises(SettingsFileError, match=r"pipelines/shp\.toml: no such pipeline; there are shop"):
-        load_pipeline("shp", folder)
-
-
 def test_two_tables_of_one_topic_are_refused(folder: Path) -> None:
     (folder / "shop" / "others.avsc").write_text((folder / "shop" / "customers.avsc").read_text())
     clash = '[[tables]]\nsource = "public.custom rs"\nlake_table = "others"\nhow = "log"\nkey = ["id"]\n'
