@@ -75,9 +75,7 @@ _ONE_OF = ("env folder", "topic table", "all_ table", "sql file", "json form", "
 class _Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if any(map(_NO_TEXT.fullmatch, args)):
-            raise typer.BadParameter(
-                f"{shlex.join(args)}: a value is empty or not UTF-8: change it, or leave it out", ctx
-            )
+            raise typer.BadParameter(f"{shlex.join(args)}: a value is empty or not UTF-8: give another", ctx)
         rest = super().parse_args(ctx, args)
         given = [each for each in self.params if "COMMANDLINE" in str(ctx.get_parameter_source(each.name))]
         for names in map(str.split, _ONE_OF):

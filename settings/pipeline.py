@@ -17,7 +17,7 @@ from contract.history import SUFFIX
 from contract.source import CONNECTOR_ROLE
 from contract.table_names import lake_name, nearest
 from plugins.source.captured import CapturedTable
-from settings.section import NOT_EMPTY, Identifier, Names, RetentionHours, Section, TopicPrefix
+from settings.section import EACH_ONCE, NOT_EMPTY, Identifier, Names, RetentionHours, Section, TopicPrefix
 
 How = Literal["outbox", "log", "query"]
 FirstLoad = Literal["connector", "direct"]
@@ -26,6 +26,7 @@ LakeName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,127}$")]
 # Aurora's and PostgreSQL's: without characters that would split a connection string.
 DatabaseName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_$-]{0,62}$")]
 SlotName = Annotated[str, Field(pattern=r"^[a-z0-9_]{1,63}$")]
+EachOnce = Annotated[Names, EACH_ONCE]
 Text = Annotated[str, Field(min_length=1)]
 # Replaces the schema if the rows are a query's.
 QUERY_SCHEMA = "query"
@@ -68,15 +69,15 @@ class CapturedTableSettings(Section):
     schema_name: Annotated[str, Field(alias="schema")]
     table_name: Annotated[str, Field(alias="table")]
     how: How
-    key: Names = ()
+    key: EachOnce = ()
     append_only: bool = False
     ordering: str = ORDERING
     lake_table: LakeName
     table_type: Literal["COPY_ON_WRITE", "MERGE_ON_READ"] = "COPY_ON_WRITE"
-    partition_by: Names = ()
+    partition_by: EachOnce = ()
     buckets: Annotated[int, Field(ge=1, le=10_000)] = 2
-    leave_out: Names = ()
-    hash: Names = ()
+    leave_out: EachOnce = ()
+    hash: EachOnce = ()
     retention_hours: RetentionHours | None = None
     history: bool = False
     evolution: Literal["add", "guess", "fixed"] = "add"

@@ -4,7 +4,7 @@ Every rule yields `(key, reason)` for what it refuses. The reason is one line an
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -108,10 +108,6 @@ def _first_load(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
 
 
 def _columns(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
-    for name in ("key", "partition_by", "leave_out", "hash"):
-        given: Sequence[str] = getattr(table, name)
-        for twice in sorted({column for column in given if given.count(column) > 1}):
-            yield f"{where}.{name}", f"{twice!r} is given twice"
     for column in table.key:
         if column in table.hash:
             yield f"{where}.hash", f"{column!r} is of the key, and nobody could look its row up: take it out"

@@ -18,14 +18,14 @@ _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\n]+\n----
 
 def outbox(environment: Environment) -> Iterator[Problem]:
     """Require the names with which the deployment creates the outbox."""
-    for number, pipeline in enumerate(environment.pipelines):
-        if pipeline.captured.outbox is None:
-            continue
-        if pipeline.connector_role != CONNECTOR_ROLE:
-            yield f"pipelines[{number}].role", f"the outbox's is {CONNECTOR_ROLE}: take {pipeline.connector_role} out"
-        if environment.database.name != (read := pipeline.database_name):
-            reason = f"gets the outbox, and pipelines/{pipeline.name}.toml reads {read}: set the same in both"
-            yield "database.name", f"{environment.database.name} {reason}"
+    if (pipeline := environment.outbox) is None:
+        return
+    if (role := pipeline.connector_role) != CONNECTOR_ROLE:
+        place = f"pipelines[{environment.pipelines.index(pipeline)}].role"
+        yield place, f"the outbox's is {CONNECTOR_ROLE}: take {role} out"
+    if (name := environment.database.name) != (read := pipeline.database_name):
+        reason = f"gets the outbox, and pipelines/{pipeline.name}.toml reads {read}: set the same in both"
+        yield "database.name", f"{name} {reason}"
 
 
 def outside(environment: Environment) -> Iterator[Problem]:
