@@ -35,10 +35,7 @@ QUERY_FIELDS = ("detect", "column", "query", "deletes_max_percent", "sweep_secon
 
 
 class SourceDatabase(Section):
-    """The database: its name, and the connector's objects there. `example`: the sample data of the embedded one.
-
-    `lake_prefix` begins the names of its tables in the lake; the default is the pipeline's name and an underscore.
-    """
+    """The database: its name, and the connector's objects there."""
 
     database: DatabaseName
     example: Literal["northwind", "pagila"] | None = None
@@ -50,20 +47,9 @@ class SourceDatabase(Section):
 
 
 class CapturedTableSettings(Section):
-    """One table, from the source to the lake.
+    """One table, from the source to the lake; docs/reference/pipeline-file.md explains its keys.
 
-    `source` is `schema.table`; a name with a dot in it is given by `schema` and `table` instead. `key`: the columns
-    that identify a row; none with `append_only`, where every event is a row. `ordering`: the event's field that decides
-    which of two events is newer. `leave_out`: columns that aren't captured; `hash`: those that travel as SHA-256.
-    `retention_hours`: how far back the table's versions can be read. `evolution`: whether a new column is added to the
-    lake's table, with the source's type (add) or one inferred from its values (guess), or its events are quarantined
-    (fixed). `history`: whether a separate table keeps the versions of its rows (docs/decisions/0093). `truncate`: the
-    effect of a TRUNCATE there. `first_load`: whether the connector or the job reads the rows that are there at first.
-
-    With how = "query" the job queries the database, which then has no connector. `detect`: how it finds changes;
-    `column`: a timestamp for more frequent polls. `query` provides the rows instead of a table; `name` names them.
-    `deletes_max_percent`: the share of a table's rows that one commit may delete, `sweep_seconds`: the interval between
-    two scans of all rows.
+    `ordering`: the event's field that decides which of two events is newer.
     """
 
     schema_name: Annotated[str, Field(alias="schema")]
@@ -160,11 +146,7 @@ def _place_query(values: dict[str, Any]) -> None:
 
 
 class DerivedTableSettings(Section):
-    """A table of the lake that the job derives with a query over the pipeline's other tables (docs/decisions/0093).
-
-    `sql` is Athena's, its tables by their names in the lake. `key`: the columns of the query that identify a row.
-    `every_seconds`: the minimum interval between checks whether those tables have changed.
-    """
+    """A table of the lake that the job derives with a query over the pipeline's other tables (docs/decisions/0093)."""
 
     name: LakeName
     key: Annotated[Names, NOT_EMPTY]

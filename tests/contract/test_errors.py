@@ -23,11 +23,6 @@ def test_an_error_is_one_line_and_a_status(
     assert (ended.value.code, *capsys.readouterr()) == (status, "", f"up: {line}\n")
 
 
-def test_another_error_is_a_bug() -> None:
-    with pytest.raises(LookupError), one_line_errors("up"):
-        raise LookupError
-
-
 def test_a_full_disk_is_named_with_the_file(capsys: pytest.CaptureFixture[str]) -> None:
     path = Path("/dev/full")
     for around, line in (

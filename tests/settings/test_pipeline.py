@@ -125,11 +125,8 @@ def test_its_application_may_have_sizes_of_its_own(project: Project) -> None:
     assert project.add("pagilaquery", *small).load().queried[0].job.executors == 1
 
 
-def test_only_what_is_queried_is_read_again_by_a_setting(project: Project) -> None:
+def test_what_is_queried_is_read_again_by_a_setting(project: Project) -> None:
     assert project.add("pagilaquery", "[pipelines.job]", 'read_again = "1"').load().queried[0].job.read_again == "1"
-    project.change("pipelines.job", 'read_again = "1"')
-    with pytest.raises(SettingsFileError, match=r"pipelines\[0\].job.read_again: is for what is queried"):
-        project.load()
 
 
 def test_it_takes_none_of_the_clusters_slots(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
