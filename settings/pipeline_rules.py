@@ -72,6 +72,8 @@ def _names(pipeline: Pipeline) -> Iterator[Problem]:
 def _rows(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
     if table.append_only and table.key:
         yield f"{where}.append_only", "every event is a row there, so no key decides: take key out, or append_only"
+    if table.partition_by and not table.history and "buckets" in table.model_fields_set:
+        yield f"{where}.buckets", "has no effect with partition_by, whose folders are the layout: take one out"
     if table.append_only and table.how == "outbox":
         yield f"{where}.append_only", "an outbox has a row per key: take append_only out"
     if not table.append_only and not table.key:

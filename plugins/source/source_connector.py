@@ -45,7 +45,9 @@ def source_connector(settings: SourceSettings) -> dict[str, str]:
         **transformations(settings.tables, settings.topic_prefix, settings.signal_table),
         **CONVERTERS,
         **_TOPIC_CREATION,
-        **_large_events(settings),
+        **override("producer", SizeLimits(settings.largest_event_bytes).producer),
+        # By default 8,192 events may wait in the worker's memory, whatever their size.
+        "max.queue.size.in.bytes": str(QUEUED_EVENTS * settings.largest_event_bytes),
         **_signals(settings),
     }
 
@@ -184,14 +186,6 @@ _VALUES = {
 # With these two Connect first looks for the topic, then tries to create it, which the task's role may not
 # (docs/decisions/0042). -1 is the brokers' default.
 _TOPIC_CREATION = {"topic.creation.default.partitions": "-1", "topic.creation.default.replication.factor": "-1"}
-
-
-def _large_events(settings: SourceSettings) -> dict[str, str]:
-    return {
-        **override("producer", SizeLimits(settings.largest_event_bytes).producer),
-        # By default 8,192 events may wait in the worker's memory, whatever their size.
-        "max.queue.size.in.bytes": str(QUEUED_EVENTS * settings.largest_event_bytes),
-    }
 
 
 # A source connector's processing of each event before its topic: Kafka Connect's transformations and predicates.
