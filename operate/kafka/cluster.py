@@ -66,9 +66,14 @@ def find_cluster(name: str | None, pipeline: str | None = None, tables: Sequence
     Without a name, `pipeline` is the first one; each has its own platform. `tables` are some of its tables. Raises
     OperateError, SettingsFileError or PlatformError.
     """
-    if name is None or name == LOCAL:
-        return _local(pipeline, tables, chosen=name is not None)
-    return of_environment(load(name), pipeline, tables)
+    if name not in (None, LOCAL):
+        return of_environment(load(name), pipeline, tables)
+    platform = find_platform(None, pipeline)
+    if "kafka" not in platform.running():
+        other = "" if name else ", or name an environment: -e dev"
+        raise PlatformError(f"the local platform doesn't run: `./lake up` starts it{other}")
+    kafka, found = platform.services.kafka, platform.services.chosen(tables)
+    return of_platform(kafka, {table.name: table.topic.name for table in found}, only=bool(tables))
 
 
 def of_environment(environment: Environment, pipeline: str | None = None, tables: Sequence[str] = ()) -> Cluster:
@@ -127,17 +132,6 @@ def chosen(pipeline: EnvironmentPipeline, names: Sequence[str]) -> list[Captured
         return pipeline.captured.named(names)
     except ValueError as error:
         raise OperateError(str(error)) from None
-
-
-def _local(pipeline: str | None, tables: Sequence[str], *, chosen: bool) -> Cluster:
-    platform = find_platform(None, pipeline)
-    if "kafka" not in platform.running():
-        up = "`./lake up`" if pipeline is None else f"`./lake up -p {pipeline}`"
-        other = "" if chosen else ", or name an environment: -e dev"
-        raise PlatformError(f"the local platform doesn't run: {up} starts it{other}")
-    services = platform.services
-    topics = {found.name: found.topic.name for found in services.chosen(tables)}
-    return of_platform(services.kafka, topics, only=bool(tables))
 
 
 def of_platform(kafka: Kafka, topics: Mapping[str, str], *, only: bool = False) -> Cluster:
