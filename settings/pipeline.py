@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from analytics.derived import DerivedQuery, derived_query
+from contract.errors import UserError
 from contract.events import ORDERING, READ_MS
 from contract.history import SUFFIX
 from contract.source import CONNECTOR_ROLE
@@ -206,15 +207,15 @@ class Pipeline(Section):
         return next((table for table in self.tables if table.how == "outbox"), None)
 
     def table(self, name: str) -> CapturedTableSettings:
-        """Return the table of that name, `schema.table` or the lake's. Raises ValueError if there is none."""
+        """Return the table of that name, `schema.table` or the lake's. Raises UserError if there is none."""
         for table in self.tables:
             if name in (table.name, table.lake_table, self.lake_table(table)):
                 return table
         known = nearest(name, (table.name for table in self.tables))
-        raise ValueError(f"{name!r} isn't a table of pipeline {self.name}; most like it: {known}")
+        raise UserError(f"{name!r} isn't a table of pipeline {self.name}; most like it: {known}")
 
     def named(self, names: Sequence[str]) -> list[CapturedTableSettings]:
-        """Return the tables of these names, all for none. Raises ValueError."""
+        """Return the tables of these names, all for none. Raises UserError."""
         return [self.table(name) for name in names] or list(self.tables)
 
     def lake_table(self, table: CapturedTableSettings | DerivedTableSettings) -> str:

@@ -37,11 +37,7 @@ class Network(Section):
 
 
 class Vpn(Section):
-    """The bastion: who may reach IPsec, and who SoftEther's management port (no one if empty).
-
-    `users` may connect, each with a separate password; `password_rotation_days` 0: no rotation.
-    `emr_access`: whether they reach the interfaces of EMR's applications, which require no password.
-    """
+    """The bastion (docs/aws/vpn.md): who may reach IPsec, and who SoftEther's management port; `users` may connect."""
 
     # SoftEther's release and its image are for x86-64.
     instance_type: Annotated[str, one_of(aws_offers.VPN_INSTANCE_TYPES)]

@@ -22,7 +22,6 @@ from operate.errors import OperateError
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.load import load
-from settings.pipeline import CapturedTableSettings
 
 LOCAL = "local"
 CONNECT_TIMEOUT_S = 9.0
@@ -123,15 +122,7 @@ def _topics(pipeline: EnvironmentPipeline, names: Sequence[str]) -> dict[str, st
             f"{pipeline.name} is queried: nothing of it is in Kafka, and no connector reads it"
             " (docs/your-database/query-only.md)"
         )
-    return {entry.name: entry.captured.topic(pipeline.prefix) for entry in chosen(pipeline, names)}
-
-
-def chosen(pipeline: EnvironmentPipeline, names: Sequence[str]) -> list[CapturedTableSettings]:
-    """Return the tables of these names, or all. Raises OperateError for one that isn't captured."""
-    try:
-        return pipeline.captured.named(names)
-    except ValueError as error:
-        raise OperateError(str(error)) from None
+    return {entry.name: entry.captured.topic(pipeline.prefix) for entry in pipeline.captured.named(names)}
 
 
 def of_platform(kafka: Kafka, topics: Mapping[str, str], *, only: bool = False) -> Cluster:
