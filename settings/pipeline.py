@@ -1,9 +1,6 @@
-"""What one pipeline captures: `pipelines/<name>.toml`, as types.
+"""What one pipeline captures of a database: `pipelines/<name>.toml`, as types.
 
-A pipeline is one database: which tables to capture, how, and their form in the lake. Names of tables and columns
-are those of PostgreSQL's catalogue, without quotes. The environment decides sizes and the database's location
-(settings/environment.py); settings/load.py reads the file, settings/pipeline_rules.py refuses errors that no
-single value shows.
+settings/load.py reads the file, settings/pipeline_rules.py refuses errors that no single value shows.
 """
 
 from collections.abc import Sequence
