@@ -8,6 +8,7 @@ starts all services, and they share the machine with the load. Memory is what th
 counting shared pages twice (PSS), and it excludes the source's server, which a user has already.
 """
 
+import itertools
 import json
 import os
 import re
@@ -77,18 +78,16 @@ class Load:
 
 def main(
     *,
-    rows: Annotated[str, typer.Option(help="Rows in all, per run.")] = "100000,1000000",
-    tables: Annotated[str, typer.Option(help="Over how many tables they are spread, per run.")] = "1,10",
-    ways: Annotated[str, typer.Option(help="Which ways.")] = ",".join((*WAYS, *ALONE)),
+    rows: Annotated[list[int], typer.Option(min=1, help="Rows in all, of a run.")] = [100_000, 1_000_000],  # noqa: B006
+    tables: Annotated[list[int], typer.Option(min=1, help="Over how many tables they are spread.")] = [1, 10],  # noqa: B006
+    way: Annotated[list[str], typer.Option(help="A way.")] = [*WAYS, *ALONE],  # noqa: B006
     runs: Annotated[int, typer.Option(min=1, help="Runs of each, in turn.")] = 1,
 ) -> None:
     """Load, and print the figures so far after each run."""
     found = list[Load]()
-    for count in map(int, rows.split(",")):
-        for spread in map(int, tables.split(",")):
-            for way in ways.split(",") * runs:
-                found.append(measure(way, count, spread))
-                results.show("first-load", "from `up`, or spark-submit, until the lake is equal", HEADS, rows_of(found))
+    for count, spread, one in itertools.product(rows, tables, way * runs):
+        found.append(measure(one, count, spread))
+        results.show("first-load", "from `up`, or spark-submit, until the lake is equal", HEADS, rows_of(found))
 
 
 HEADS = ("way", "rows", "tables", "up s", "equal s", "rows/s", "CPU s", "µs of CPU per row", "MB at most")

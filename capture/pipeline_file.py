@@ -26,6 +26,7 @@ from db.connecting import LoadError
 from db.source.catalogue import Column, Database, Table, TableName
 from settings import load
 from settings.pipeline import CapturedTableSettings, Pipeline
+from settings.pipeline_rules import read_schema
 
 _NAME = re.compile(r"[a-z][a-z0-9]{0,19}\Z")
 
@@ -61,9 +62,9 @@ def staged(name: str, folder: Path) -> Iterator[Path]:
             shutil.copyfile(path, stage / path.relative_to(folder))
         yield stage
         for path in _files(name, stage):
-            text, target = path.read_text(encoding="utf-8"), folder / path.relative_to(stage)
-            if not target.is_file() or target.read_text(encoding="utf-8") != text:
-                _write(target, text)
+            content, target = path.read_bytes(), folder / path.relative_to(stage)
+            if not target.is_file() or target.read_bytes() != content:
+                _replace(target, content)
 
 
 def _files(name: str, folder: Path) -> list[Path]:
@@ -132,10 +133,8 @@ def _compare_schema(wanted: dict[str, Any], path: Path) -> tuple[dict[str, Any] 
     """Return the schema with its missing fields, None if none are missing; other differences; the columns it has."""
     if not path.is_file():
         return wanted, [], ()
-    try:
-        present = json.loads(path.read_text(encoding="utf-8"))
-        fields = {field.get(SOURCE_NAME, field["name"]): field for field in present["fields"]}
-    except (ValueError, AttributeError, LookupError, TypeError):
+    present, fields = read_schema(path)
+    if not present:
         return None, [f"{path.name} isn't an Avro schema: remove it, and run this again"], ()
     new = {field.get(SOURCE_NAME, field["name"]): field for field in wanted["fields"]}
     said = [
@@ -165,31 +164,32 @@ def _value_type(avro_field: Mapping[str, Any]) -> Any:
 
 
 def write_new(
-    name: str, database: str, entries: tuple[Entry, ...], refused: tuple[tuple[Table, str], ...], folder: Path
+    name: str, database: str, entries: tuple[Entry, ...], refused: tuple[tuple[Table, str], ...], stage: Path
 ) -> None:
-    """Write a new pipeline: its schemas, then its file. Raises LoadError."""
-    _write_schemas(name, entries, folder)
-    _write(folder / f"{name}.toml", pipeline_text(name, database, entries, refused))
+    """Write a new pipeline into a stage."""
+    _write_schemas(name, entries, stage)
+    (stage / f"{name}.toml").write_text(pipeline_text(name, database, entries, refused), encoding="utf-8")
 
 
-def _write_schemas(name: str, entries: tuple[Entry, ...], folder: Path) -> None:
+def _write_schemas(name: str, entries: tuple[Entry, ...], stage: Path) -> None:
     for entry in entries:
-        _write(folder / name / f"{entry.lake_table}.avsc", schema_text(avro_schema(name, entry, entry.table)))
+        text = schema_text(avro_schema(name, entry, entry.table))
+        (stage / name / f"{entry.lake_table}.avsc").write_text(text, encoding="utf-8")
 
 
 def add(name: str, changes: Changes, folder: Path) -> None:
-    """Add what the files lack. Raises LoadError."""
+    """Add what a stage's files lack. Raises LoadError."""
     path = folder / f"{name}.toml"
     before = path.read_text(encoding="utf-8")
     text = _with_left_out(name, before, changes, folder)
     for file, schema in changes.schemas.items():
-        _write(folder / file, schema_text(schema))
+        (folder / file).write_text(schema_text(schema), encoding="utf-8")
     _write_schemas(name, changes.entries, folder)
     if changes.entries:
         text += "" if text.endswith("\n") else "\n"
         text += "".join(f"\n{entry_text(entry)}" for entry in changes.entries)
     if text != before:
-        _write(path, text)
+        path.write_text(text, encoding="utf-8")
 
 
 def _with_left_out(name: str, text: str, changes: Changes, folder: Path) -> str:
@@ -206,14 +206,14 @@ def _with_left_out(name: str, text: str, changes: Changes, folder: Path) -> str:
     return text
 
 
-def _write(path: Path, text: str) -> None:
+def _replace(path: Path, content: bytes) -> None:
     """Replace a file atomically: a reader sees the old one or the new one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".", dir=path.parent) as folder:
-            new = Path(folder, path.name)
-            new.write_text(text, encoding="utf-8")
-            new.replace(path)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".") as folder:
+            made = Path(folder, path.name)
+            made.write_bytes(content)
+            made.replace(path)
     except OSError as error:
         raise LoadError(f"cannot write {path.parent.name}/{path.name}: {error.strerror}") from error
 

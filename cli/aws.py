@@ -1,14 +1,11 @@
 """`./lake aws`: an environment's templates, review, deployment, pauses and costs."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from cli import prepare
 from cli.shared import Commands, DryRun, Environment, Json, Patience, Pipeline, Repair, Tables, answer, load, print_json
-
-if TYPE_CHECKING:
-    from operate.pausing.waiting import Waiter
 
 Against = Annotated[
     str | None,
@@ -95,8 +92,6 @@ def diff(
 
     Examples: ./lake aws diff; ./lake aws diff -e prod --deployed; ./lake aws diff --set streaming.brokers=4
     """
-    if sum(map(bool, (against, deployed, settings))) > 1:
-        raise typer.BadParameter("give one of --against, --deployed and --set")
     prepare.wheels()
     from operate import synth
     from operate.diff import comparison, snapshots
@@ -183,8 +178,9 @@ def pause(
     """
     _prepare_cdk()
     from operate.pausing.pause import pause
+    from operate.pausing.waiting import Waiter
 
-    pause(load(env), _waiter(), confirmed=confirm, anyway=anyway, dry=dry_run)
+    pause(load(env), Waiter(), confirmed=confirm, anyway=anyway, dry=dry_run)
 
 
 @app.command()
@@ -196,8 +192,9 @@ def resume(*, env: Environment = "dev") -> None:
     prepare.wheels()
     prepare.certificates()
     from operate.pausing.pause import resume
+    from operate.pausing.waiting import Waiter
 
-    raise typer.Exit(resume(load(env), _waiter()))
+    raise typer.Exit(resume(load(env), Waiter()))
 
 
 @app.command()
@@ -291,10 +288,3 @@ def vpn(name: Annotated[str, typer.Argument(help="One of vpn.users.")], *, env: 
 def _prepare_cdk() -> None:
     prepare.wheels()
     prepare.node_modules()
-
-
-def _waiter() -> "Waiter":
-    from operate.pausing.waiting import Waiter
-
-    # At once: CDK writes in between.
-    return Waiter(lambda line: print(line, flush=True))

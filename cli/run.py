@@ -186,7 +186,7 @@ def resnapshot(
     from local.resnapshot.run import Wanted, check_whole
 
     if skip:
-        check_whole(where or None, named=bool(table))
+        check_whole(where, named=bool(table))
     if env is not None:
         from local.console import console, say
         from operate.kafka.cluster import find_pipeline
@@ -194,12 +194,12 @@ def resnapshot(
 
         environment = load(env)
         deployed = find_pipeline(environment, pipeline)
-        wanted = wanted_of(environment, where or None, skip=skip, timeout_s=timeout_s)
+        wanted = wanted_of(environment, where, skip=skip, timeout_s=timeout_s)
         answer(yes=resnapshot_deployed(environment, deployed, table or (), wanted, console, say))
     from local.platform.command import find_platform
     from local.resnapshot.command import resnapshot_pipeline
 
-    wanted = Wanted(where=where or None, skip=skip, timeout_s=timeout_s or Wanted.timeout_s)
+    wanted = Wanted(where=where, skip=skip, timeout_s=timeout_s or Wanted.timeout_s)
     answer(yes=resnapshot_pipeline(find_platform(folder, pipeline), table or (), wanted))
 
 

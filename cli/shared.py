@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import re
 import shlex
 import signal
 import sys
@@ -65,7 +66,23 @@ Folder = Annotated[
 ]
 
 
+# No value, as of a shell's unset variable (`--where ""` mustn't mean all rows), and bytes that aren't UTF-8.
+_NO_TEXT = re.compile(r"(--[a-z-]+=)?|.*[\ud800-\udfff].*", re.DOTALL)
+# Options of which a command would ignore all but one.
+_ONE_OF = ("env folder", "topic table", "all_ table", "sql file", "json form", "against deployed settings")
+
+
 class _Command(TyperCommand):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if any(map(_NO_TEXT.fullmatch, args)):
+            raise typer.BadParameter(f"{shlex.join(args)}: a value is empty or not UTF-8: give another", ctx)
+        rest = super().parse_args(ctx, args)
+        given = [each for each in self.params if "COMMANDLINE" in str(ctx.get_parameter_source(each.name))]
+        for names in map(str.split, _ONE_OF):
+            if len(found := [each.opts[0] for each in given if each.name in names]) > 1:
+                raise typer.BadParameter(f"give one of {' and '.join(found)}", ctx)
+        return rest
+
     def invoke(self, ctx: Any) -> Any:
         # Those that select the platform of this call, for the commands that an error names.
         options = (("-p", ctx.params.get("pipeline")), ("--folder", ctx.params.get("folder")))

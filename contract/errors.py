@@ -37,23 +37,19 @@ class UserError(Exception):
 
 
 @contextlib.contextmanager
-def one_line_errors(
-    prefix: str, *others: type[Exception], interrupted: str = "interrupted", options: str = ""
-) -> Iterator[None]:
+def one_line_errors(prefix: str, *, interrupted: str = "interrupted", options: str = "") -> Iterator[None]:
     """End the program without a traceback: `<prefix>: <the error's text>` on standard error, and CANNOT.
 
-    `others` are errors of libraries whose first line says what is wrong; the system's (OSError) are always shown.
-    `options` select the platform in the commands that an error names. Ctrl-C ends it with INTERRUPTED and that word. A
-    closed pipe is not an error (`./lake kafka tail … | head`).
+    The system's errors (OSError) are shown, too. `options` select the platform in the commands that an error names.
+    Ctrl-C ends it with INTERRUPTED and that word. A closed pipe is not an error (`./lake kafka tail … | head`).
     """
-    shown: tuple[type[Exception], ...] = (UserError, OSError, *others)
     try:
         yield
     except BrokenPipeError:
         # Otherwise Python would complain again when it flushes.
         sys.stdout = None
         sys.exit(0)
-    except shown as error:
+    except (UserError, OSError) as error:
         show(prefix, error, options)
         sys.exit(CANNOT)
     except KeyboardInterrupt:

@@ -1,11 +1,20 @@
 """Where commands print."""
 
+import contextlib
 import sys
 
 from rich.console import Console
 
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Go on without output: the exit status is the answer, and rich's own, 1, would be one."""
+        with contextlib.suppress(SystemExit):
+            super().on_broken_pipe()
+
+
 # In a pipe or a file nothing is wrapped or cut, so that two long names stay distinguishable.
-console = Console(width=None if sys.stdout.isatty() else 1_000)
+console = _Console(width=None if sys.stdout.isatty() else 1_000)
 BYTES_PER_MB = 1_000_000
 
 

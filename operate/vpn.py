@@ -10,7 +10,7 @@ def connection(environment: Environment, user: str) -> list[tuple[str, str]]:
     if user not in environment.vpn.users:
         known = ", ".join(environment.vpn.users) or "nobody"
         raise OperateError(
-            f"there is no VPN user {user or 'without a name'}: vpn.users of environments/{environment.name}.toml names "
+            f"there is no VPN user {user}: vpn.users of environments/{environment.name}.toml names "
             f"{known}; name one of these, or add it there and deploy"
         )
     session = outputs.check_account(environment)

@@ -120,14 +120,9 @@ APPLICATIONS = frozenset({"Hadoop", "Hive", "Hue", "Livy", "Presto", "Spark", "T
 # release guide, "Task configuration", yarn.nodemanager.resource.memory-mb). In these families EMR starts at xlarge:
 # there is no m5.large. EC2 offers all of them in every region of ZONES (moto's copy of EC2's offerings), but not in
 # each zone of us-east-1: EMR and EC2 are asked at `./lake aws deploy`.
+_GENERAL, _MEMORY = (12_288, 24_576, 57_344), (24_576, 57_344, 122_880)
 YARN_MEMORY_MB = {
-    "m5.xlarge": 12_288,
-    "m5.2xlarge": 24_576,
-    "m5.4xlarge": 57_344,
-    "m6g.xlarge": 12_288,
-    "m6g.2xlarge": 24_576,
-    "m6g.4xlarge": 57_344,
-    "r5.xlarge": 24_576,
-    "r5.2xlarge": 57_344,
-    "r5.4xlarge": 122_880,
+    f"{family}.{size}": megabytes
+    for family, sizes in {"m5": _GENERAL, "m6g": _GENERAL, "r5": _MEMORY}.items()
+    for size, megabytes in zip(("xlarge", "2xlarge", "4xlarge"), sizes, strict=True)
 }

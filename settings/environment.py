@@ -1,8 +1,6 @@
 """One environment's settings: `environments/<name>.toml`, as types.
 
-Each section of the file is a class (settings/services.py, settings/environment_pipeline.py) and each key an attribute
-of the same name. Errors that no single value shows, such as conflicting settings, are refused in settings/rules/;
-settings/load.py reads the file.
+settings/load.py reads the file, settings/rules/ refuse errors that no single value shows, such as conflicting settings.
 """
 
 from typing import Annotated, Any, Literal

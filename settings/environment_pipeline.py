@@ -23,13 +23,7 @@ POSTGRESQL = 5432
 
 
 class OutsideDatabase(Section):
-    """The database's location, its logins, and how its server is verified.
-
-    `name`: the database there, the pipeline file's by default. `secret`: JSON with `username`, the pipeline's role, and
-    `password`. `owner_secret`: the login of a user who may prepare the database; without one a DBA does (`./lake source
-    prepare`), and the deployment checks that everything exists. `certificate`: the authority's, as PEM; RDS's for its
-    servers. `cidrs` or `security_group`: its place in the network, to which the connectors' egress is opened.
-    """
+    """The database's location, its logins, and how its server is verified (docs/your-database/capture.md#on-aws)."""
 
     host: Host
     port: Annotated[int, Field(ge=1, le=65_535)] = POSTGRESQL

@@ -1,10 +1,7 @@
 """From a pipeline's table to the streaming job that keeps it, locally and on AWS: options, layout and locations.
 
-`table_job` builds the job's arguments from a table and the caller's locations: buckets, folder of schemas, the file of
-properties that all tables share (spark_jobs/conf/lean.properties). A table's own entry in its pipeline decides its key,
-folders, buckets, retention and policy of new columns; `layout` returns them as properties and `TableJob.configuration`
-carries them, so no separate properties file per layout is needed. The stacks call the same function with `s3://`
-addresses; `submit.job_arguments` or the job of many tables takes its result.
+What a table's own entry in its pipeline decides, `TableJob.configuration` carries: no layout has a properties file.
+`submit.job_arguments` or the job of many tables takes the result.
 """
 
 from collections.abc import Iterable, Mapping

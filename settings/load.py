@@ -111,8 +111,10 @@ def names(folder: Path = ENVIRONMENTS) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.toml") if path.is_file())
 
 
-def load(name: str, folder: Path = ENVIRONMENTS, pipelines: Path = PIPELINES) -> Environment:
-    """Read and check `<folder>/<name>.toml`, and the pipelines that it names.
+def load(
+    name: str, folder: Path = ENVIRONMENTS, pipelines: Path = PIPELINES, *, assigned: dict[str, Any] | None = None
+) -> Environment:
+    """Read and check `<folder>/<name>.toml`, and the pipelines that it names; `assigned`: values in place of its own.
 
     Raises SettingsFileError, one line per problem in any of the files.
     """
@@ -120,8 +122,8 @@ def load(name: str, folder: Path = ENVIRONMENTS, pipelines: Path = PIPELINES) ->
     def broken(environment: Environment) -> Problems:
         return (*rules.broken(environment), *_shared(environment, folder))
 
-    values = read(folder, name, "environment")
-    shown = f"{folder.name}/{name}.toml"
+    values = {"name": name} | assigned if assigned else read(folder, name, "environment")
+    shown = f"{folder.name}/{name}.toml{' with --set' if assigned else ''}"
     try:
         return check(Environment, _with_captured(values, shown, pipelines), shown, broken)
     except VersionsError as error:

@@ -1,9 +1,6 @@
-"""What one pipeline captures: `pipelines/<name>.toml`, as types.
+"""What one pipeline captures of a database: `pipelines/<name>.toml`, as types.
 
-A pipeline is one database: which tables to capture, how, and their form in the lake. Names of tables and columns
-are those of PostgreSQL's catalogue, without quotes. The environment decides sizes and the database's location
-(settings/environment.py); settings/load.py reads the file, settings/pipeline_rules.py refuses errors that no
-single value shows.
+settings/load.py reads the file, settings/pipeline_rules.py refuses errors that no single value shows.
 """
 
 from collections.abc import Sequence
@@ -12,12 +9,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from analytics.derived import DerivedQuery, derived_query
+from contract.errors import UserError
 from contract.events import ORDERING, READ_MS
 from contract.history import SUFFIX
 from contract.source import CONNECTOR_ROLE
 from contract.table_names import lake_name, nearest
 from plugins.source.captured import CapturedTable
-from settings.section import NOT_EMPTY, Identifier, Names, RetentionHours, Section, TopicPrefix
+from settings.section import EACH_ONCE, NOT_EMPTY, Identifier, Names, RetentionHours, Section, TopicPrefix
 
 How = Literal["outbox", "log", "query"]
 FirstLoad = Literal["connector", "direct"]
@@ -26,6 +24,8 @@ LakeName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,127}$")]
 # Aurora's and PostgreSQL's: without characters that would split a connection string.
 DatabaseName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_$-]{0,62}$")]
 SlotName = Annotated[str, Field(pattern=r"^[a-z0-9_]{1,63}$")]
+EachOnce = Annotated[Names, EACH_ONCE]
+Text = Annotated[str, Field(min_length=1)]
 # Replaces the schema if the rows are a query's.
 QUERY_SCHEMA = "query"
 # Fields of queried tables only.
@@ -33,10 +33,7 @@ QUERY_FIELDS = ("detect", "column", "query", "deletes_max_percent", "sweep_secon
 
 
 class SourceDatabase(Section):
-    """The database: its name, and the connector's objects there. `example`: the sample data of the embedded one.
-
-    `lake_prefix` begins the names of its tables in the lake; the default is the pipeline's name and an underscore.
-    """
+    """The database: its name, and the connector's objects there."""
 
     database: DatabaseName
     example: Literal["northwind", "pagila"] | None = None
@@ -48,42 +45,31 @@ class SourceDatabase(Section):
 
 
 class CapturedTableSettings(Section):
-    """One table, from the source to the lake.
+    """One table, from the source to the lake; docs/reference/pipeline-file.md explains its keys.
 
-    `source` is `schema.table`; a name with a dot in it is given by `schema` and `table` instead. `key`: the columns
-    that identify a row; none with `append_only`, where every event is a row. `ordering`: the event's field that decides
-    which of two events is newer. `leave_out`: columns that aren't captured; `hash`: those that travel as SHA-256.
-    `retention_hours`: how far back the table's versions can be read. `evolution`: whether a new column is added to the
-    lake's table, with the source's type (add) or one inferred from its values (guess), or its events are quarantined
-    (fixed). `history`: whether a separate table keeps the versions of its rows (docs/decisions/0093). `truncate`: the
-    effect of a TRUNCATE there. `first_load`: whether the connector or the job reads the rows that are there at first.
-
-    With how = "query" the job queries the database, which then has no connector. `detect`: how it finds changes;
-    `column`: a timestamp for more frequent polls. `query` provides the rows instead of a table; `name` names them.
-    `deletes_max_percent`: the share of a table's rows that one commit may delete, `sweep_seconds`: the interval between
-    two scans of all rows.
+    `ordering`: the event's field that decides which of two events is newer.
     """
 
     schema_name: Annotated[str, Field(alias="schema")]
     table_name: Annotated[str, Field(alias="table")]
     how: How
-    key: Names = ()
+    key: EachOnce = ()
     append_only: bool = False
     ordering: str = ORDERING
     lake_table: LakeName
     table_type: Literal["COPY_ON_WRITE", "MERGE_ON_READ"] = "COPY_ON_WRITE"
-    partition_by: Names = ()
+    partition_by: EachOnce = ()
     buckets: Annotated[int, Field(ge=1, le=10_000)] = 2
-    leave_out: Names = ()
-    hash: Names = ()
+    leave_out: EachOnce = ()
+    hash: EachOnce = ()
     retention_hours: RetentionHours | None = None
     history: bool = False
     evolution: Literal["add", "guess", "fixed"] = "add"
     truncate: Literal["apply", "ignore", "stop"]
     first_load: FirstLoad = "connector"
     detect: Literal["auto", "xmin", "column", "hash"] = "auto"
-    column: str | None = None
-    query: str | None = None
+    column: Text | None = None
+    query: Text | None = None
     deletes_max_percent: Annotated[float, Field(ge=0, le=100)] = 10
     sweep_seconds: Annotated[float, Field(ge=0, le=24 * 3600)] = 5
 
@@ -158,11 +144,7 @@ def _place_query(values: dict[str, Any]) -> None:
 
 
 class DerivedTableSettings(Section):
-    """A table of the lake that the job derives with a query over the pipeline's other tables (docs/decisions/0093).
-
-    `sql` is Athena's, its tables by their names in the lake. `key`: the columns of the query that identify a row.
-    `every_seconds`: the minimum interval between checks whether those tables have changed.
-    """
+    """A table of the lake that the job derives with a query over the pipeline's other tables (docs/decisions/0093)."""
 
     name: LakeName
     key: Annotated[Names, NOT_EMPTY]
@@ -222,15 +204,15 @@ class Pipeline(Section):
         return next((table for table in self.tables if table.how == "outbox"), None)
 
     def table(self, name: str) -> CapturedTableSettings:
-        """Return the table of that name, `schema.table` or the lake's. Raises ValueError if there is none."""
+        """Return the table of that name, `schema.table` or the lake's. Raises UserError if there is none."""
         for table in self.tables:
             if name in (table.name, table.lake_table, self.lake_table(table)):
                 return table
         known = nearest(name, (table.name for table in self.tables))
-        raise ValueError(f"{name!r} isn't a table of pipeline {self.name}; most like it: {known}")
+        raise UserError(f"{name!r} isn't a table of pipeline {self.name}; most like it: {known}")
 
     def named(self, names: Sequence[str]) -> list[CapturedTableSettings]:
-        """Return the tables of these names, all for none. Raises ValueError."""
+        """Return the tables of these names, all for none. Raises UserError."""
         return [self.table(name) for name in names] or list(self.tables)
 
     def lake_table(self, table: CapturedTableSettings | DerivedTableSettings) -> str:

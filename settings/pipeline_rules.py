@@ -4,13 +4,14 @@ Every rule yields `(key, reason)` for what it refuses. The reason is one line an
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from analytics.alike.parts import TranslationError
 from contract import events
 from contract.events import LSN, READ_MS, SOURCE_NAME, no_key
+from contract.source import CONNECTOR_ROLE, PUBLICATION
 from plugins.source import captured
 from plugins.source.captured import CapturedTable
 from settings.pipeline import QUERY_FIELDS, CapturedTableSettings, DerivedTableSettings, Pipeline
@@ -56,6 +57,10 @@ def _names(pipeline: Pipeline) -> Iterator[Problem]:
     except ValueError as error:
         key, _, reason = str(error).partition(": ")
         yield key, f"{reason}: take one out, or capture it by a pipeline of its own"
+    made = {"publication": PUBLICATION, "role": CONNECTOR_ROLE} if pipeline.outbox is not None else {}
+    for key, name in made.items():
+        if getattr(pipeline.source, key) != name:
+            yield f"source.{key}", f"the outbox is made with {name}, not {getattr(pipeline.source, key)}: set that"
     if pipeline.outbox is not None and len(pipeline.tables) > 1:
         yield "tables", f"{pipeline.outbox.name}: an outbox is its pipeline's only table: make a pipeline of the others"
     queried = [table.name for table in pipeline.tables if table.is_queried]
@@ -67,6 +72,8 @@ def _names(pipeline: Pipeline) -> Iterator[Problem]:
 def _rows(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
     if table.append_only and table.key:
         yield f"{where}.append_only", "every event is a row there, so no key decides: take key out, or append_only"
+    if table.partition_by and not table.history and "buckets" in table.model_fields_set:
+        yield f"{where}.buckets", "has no effect with partition_by, whose folders are the layout: take one out"
     if table.append_only and table.how == "outbox":
         yield f"{where}.append_only", "an outbox has a row per key: take append_only out"
     if not table.append_only and not table.key:
@@ -103,10 +110,6 @@ def _first_load(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
 
 
 def _columns(where: str, table: CapturedTableSettings) -> Iterator[Problem]:
-    for name in ("key", "partition_by", "leave_out", "hash"):
-        given: Sequence[str] = getattr(table, name)
-        for twice in sorted({column for column in given if given.count(column) > 1}):
-            yield f"{where}.{name}", f"{twice!r} is given twice"
     for column in table.key:
         if column in table.hash:
             yield f"{where}.hash", f"{column!r} is of the key, and nobody could look its row up: take it out"
@@ -121,26 +124,35 @@ def _schema(where: str, pipeline: Pipeline, table: CapturedTableSettings, folder
     if not path.is_file():
         yield where, f"there is no {shown}: {describe} --update` writes it"
         return
-    try:
-        schema = json.loads(path.read_text(encoding="utf-8"))
-        fields = {field.get(SOURCE_NAME, field["name"]): field for field in schema["fields"]}
-        full_name = f"{schema.get('namespace')}.{schema.get('name')}"
-    except (ValueError, AttributeError, LookupError, TypeError):
+    schema, fields = read_schema(path)
+    if not schema:
         yield where, f"{shown} isn't an Avro schema of a record: remove it, and {describe} --update` writes it"
         return
+    full_name = f"{schema.get('namespace')}.{schema.get('name')}"
     if table.how == "outbox" and full_name != table.name:
         yield where, f"{shown} describes {full_name}, but the outbox is {table.name}: run `./lake dev generate schema`"
     yield from _fields(where, table, fields, shown)
 
 
+def read_schema(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Return an Avro record, and its fields by the names of their columns; an empty one if the file has none."""
+    try:
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        fields = {each.get(SOURCE_NAME, each["name"]): each | {"type": each["type"]} for each in schema["fields"]}
+    except (ValueError, AttributeError, LookupError, TypeError, RecursionError):
+        return {}, {}
+    return schema, fields
+
+
 def _fields(
     where: str, table: CapturedTableSettings, fields: Mapping[str, Mapping[str, Any]], shown: str
 ) -> Iterator[Problem]:
-    for name in ("key", "partition_by", "hash"):
-        for column in getattr(table, name):
+    for name in ("key", "partition_by", "hash", "column"):
+        given = getattr(table, name) or ()
+        for column in (given,) if isinstance(given, str) else given:
             if column not in fields:
                 yield f"{where}.{name}", f"{column!r} isn't a field of {shown}"
-    yield from _types(where, table, {name: field.get("type") for name, field in fields.items()})
+    yield from _types(where, table, {name: field["type"] for name, field in fields.items()})
     if table.ordering not in fields:
         order = READ_MS if table.is_queried else LSN
         yield f"{where}.ordering", f"{table.ordering!r} isn't a field of {shown}: set {order}, the order of changes"

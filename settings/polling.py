@@ -18,7 +18,6 @@ def polling_connectors(
     pipeline: Pipeline,
     polling: Polling,
     *,
-    stamp: str = STAMP,
     keyed: Sequence[str] = (),
     stamps: Mapping[str, Sequence[str]] | None = None,
     renames: Mapping[str, str] | None = None,
@@ -27,20 +26,18 @@ def polling_connectors(
 ) -> Connectors:
     """Return the configurations for a queried pipeline, by their connectors' names.
 
-    A table's changes are found by its `column`, by `stamp` if it has none. `keyed` names tables that get a pair of
+    A table's changes are found by its `column`, by STAMP if it has none. `keyed` names tables that get a pair of
     their own, with keys and fields. `stamps`: a query's name → the stamps of the tables that it joins, whose newest
-    becomes its column `stamp`; a query not named there already has such a column. The rest is `joined_rows`'.
+    becomes its column STAMP; a query not named there already has such a column. The rest is `joined_rows`'.
     Raises ValueError for a pipeline that isn't queried, an unknown name, and changes that polls would miss.
     """
     if not pipeline.is_queried:
         raise ValueError(f"pipeline {pipeline.name} is captured by the log or the outbox: Debezium reads it")
     stamps = stamps or {}
     _check_names(pipeline, keyed, stamps)
-    tables = [PolledTable.of(table.captured, table.column or stamp) for table in pipeline.tables if not table.query]
+    tables = [PolledTable.of(table.captured, table.column or STAMP) for table in pipeline.tables if not table.query]
     connectors = whole_tables(polling, tables) if tables else {}
-    queries = [
-        _query(entry, entry.query, stamp, stamps.get(entry.table_name)) for entry in pipeline.tables if entry.query
-    ]
+    queries = [_query(entry, entry.query, stamps.get(entry.table_name)) for entry in pipeline.tables if entry.query]
     for pair in (
         *(keyed_table(polling, table) for table in tables if table.name in keyed),
         *(joined_rows(polling, query, renames=renames, values=values, folder=folder) for query in queries),
@@ -53,11 +50,11 @@ def polling_connectors(
     return connectors
 
 
-def _query(table: CapturedTableSettings, query: str, stamp: str, stamps: Sequence[str] | None) -> PolledQuery:
+def _query(table: CapturedTableSettings, query: str, stamps: Sequence[str] | None) -> PolledQuery:
     if len(table.key) != 1:
         raise ValueError(f"{table.name}: rows of one stamp are told apart by one column, and its key has not one")
-    rows = stamped(query, stamps, stamp) if stamps else query
-    return PolledQuery(name=table.table_name, query=rows, key=table.key[0], stamp=stamp)
+    rows = stamped(query, stamps, STAMP) if stamps else query
+    return PolledQuery(name=table.table_name, query=rows, key=table.key[0], stamp=STAMP)
 
 
 def _check_names(pipeline: Pipeline, keyed: Sequence[str], stamps: Mapping[str, Sequence[str]]) -> None:

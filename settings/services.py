@@ -37,11 +37,7 @@ class Network(Section):
 
 
 class Vpn(Section):
-    """The bastion: who may reach IPsec, and who SoftEther's management port (no one if empty).
-
-    `users` may connect, each with a separate password; `password_rotation_days` 0: no rotation.
-    `emr_access`: whether they reach the interfaces of EMR's applications, which require no password.
-    """
+    """The bastion (docs/aws/vpn.md): who may reach IPsec, and who SoftEther's management port; `users` may connect."""
 
     # SoftEther's release and its image are for x86-64.
     instance_type: Annotated[str, one_of(aws_offers.VPN_INSTANCE_TYPES)]
@@ -106,12 +102,7 @@ class Streaming(Section):
 
 
 class Eks(Section):
-    """The cluster of the connectors' workers. `image` is theirs: a repository and a digest.
-
-    `registries`: hosts, such as `quay.io`, from which production's image may come besides its account's ECR.
-    `endpoint_cidrs`: who reaches the Kubernetes API from outside the VPC (no one if empty). `administrators` may do
-    everything in the cluster. `maximum_workers`: the limit for scaling a sink's workers; 0: no scaling.
-    """
+    """The cluster of the connectors' workers (docs/aws/eks.md#choose-eks)."""
 
     kubernetes_version: Annotated[str, one_of(aws_offers.EKS_VERSIONS, "a version on EKS's standard support")]
     image: str
@@ -175,12 +166,7 @@ class Budget(Section):
 
 
 class Analytics(Section):
-    """Athena's workgroup, and QuickSight if `quicksight_principal` names the dashboard's user or group.
-
-    `scan_limit_mb`: a query's limit. `import_mode`: each view queries Athena, or QuickSight keeps a copy (SPICE),
-    as old as the last `refresh`. `lake_formation`: whether that grants access to the tables here; then
-    `lake_formation_readers` (ARNs of roles and users) may read them, and so may QuickSight's role.
-    """
+    """Athena's workgroup, and QuickSight (docs/aws/analysts.md#settings)."""
 
     result_expiry_days: Annotated[int, Field(ge=1, le=365)] = 7
     # Athena's minimum is 10 MB.

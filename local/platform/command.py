@@ -50,8 +50,13 @@ def at_pipeline(options: PlatformOptions, folder: Path, pipeline: str | None, ds
 
 
 def find_platform(folder: Path | None, pipeline: str | None) -> Platform:
-    """Return the platform that was started there. Raises PlatformError when it is another pipeline's."""
+    """Return the platform that was started there.
+
+    Raises PlatformError when it is another pipeline's, SettingsFileError when there is neither it nor such a pipeline.
+    """
     platform = Platform(platform_folder(folder, pipeline))
+    if pipeline is not None and not platform.state_dir.exists():
+        load_pipeline(pipeline)
     there = platform.record.pipeline
     if pipeline is not None and there not in (None, pipeline):
         raise PlatformError(f"{platform.state_dir} is pipeline {there}'s, not {pipeline}'s")

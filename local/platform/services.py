@@ -9,7 +9,6 @@ from typing import Any
 from contract import lake
 from contract.lake import LANDING_PREFIX
 from contract.table_names import lake_name
-from local.errors import PlatformError
 from local.look.lake import Lake, local_s3_options
 from local.look.topic import Topic
 from local.platform.record import LOGS, Passwords, PlatformOptions, connector_file
@@ -185,9 +184,6 @@ class Services:
         return self.tables[0].lake
 
     def chosen(self, names: Sequence[str] = ()) -> tuple[LocalTable, ...]:
-        """Return the tables of these names, or all. Raises PlatformError."""
-        try:
-            entries = self.pipeline.named(names)
-        except ValueError as error:
-            raise PlatformError(str(error)) from None
+        """Return the tables of these names, or all. Raises UserError."""
+        entries = self.pipeline.named(names)
         return tuple(table for table in self.tables if table.entry in entries)

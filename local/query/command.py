@@ -28,7 +28,7 @@ from local.platform.platform import Platform
 from local.platform.services import GLUE_DATABASE, LocalTable
 from local.query import formats
 from local.query.engine import QueryError, engine
-from local.query.query import LakeTable, Loading, Period, QueriedLake, ask, described
+from local.query.query import LakeTable, Loading, Period, QueriedLake, ask
 from local.query.silver import FOLDER, Silver, append, check_free, glue_types, write
 from local.state.services import require_answers
 from settings.pipeline import Pipeline
@@ -113,7 +113,7 @@ def run(
             raise PlatformError("INSERT INTO adds to a table, which has its place: leave --out out")
         result = insert(lake, inserted, period)
     else:
-        result = ask(lake, sql, period) if sql.strip() else described(lake)
+        result = ask(lake, sql, period)
     if out is None:
         formats.write(result, form, sys.stdout.buffer)
         sys.stdout.flush()

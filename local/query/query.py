@@ -92,10 +92,14 @@ class QueriedLake:
 
 
 def ask(lake: QueriedLake, sql: str, period: Period) -> pyarrow.Table:
-    """Return the rows of a statement in Athena's SQL.
+    """Return the rows of a statement in Athena's SQL; without one, all tables' columns.
 
     Raises TranslationError, QueryError, InstantError and LakeError, each one line.
     """
+    if period != Period() and (not sql.strip() or _TABLES.match(sql) or _COLUMNS.match(sql)):
+        raise QueryError("tables and columns are listed as they are now: leave --as-of and --since out")
+    if not sql.strip():
+        return described(lake)
     if _TABLES.match(sql):
         return pyarrow.table({"table_name": lake.names})
     if found := _COLUMNS.match(sql):

@@ -20,7 +20,6 @@ from contract.events import LSN
 from contract.sizes import LARGEST_EVENT_BYTES
 from contract.source import OUTBOX_TABLE, SCHEMA
 from db import rewriting
-from db.connecting import LoadError
 from db.rewriting import KEY
 from db.source import replication
 from db.source.replication import OUTBOX, Expected
@@ -66,18 +65,15 @@ def resnapshot(
 ) -> TableComparison:
     """Re-snapshot the outbox, then compare it: it may differ while writers are faster than the lake.
 
-    `losing`: as for `flowing`. Raises PlatformError with one line. An interrupted run does no harm: run it again.
+    `losing`: as for `flowing`. Raises UserError with one line. An interrupted run does no harm: run it again.
     """
     [outbox] = sides.tables
-    try:
-        with committing(sides.parameters) as cursor:
-            _check_sizes(cursor, wanted)
-            with flowing(cursor, [outbox.lake], connector, wanted, say, losing=losing):
-                _rewrite(cursor, outbox.lake, connector, wanted, say)
-                _bury_extra(cursor, outbox.lake, wanted, say)
-        [found] = compare_tables(sides, timeout_s=wanted.timeout_s)
-    except (LoadError, LakeError) as error:
-        raise PlatformError(str(error)) from error
+    with committing(sides.parameters) as cursor:
+        _check_sizes(cursor, wanted)
+        with flowing(cursor, [outbox.lake], connector, wanted, say, losing=losing):
+            _rewrite(cursor, outbox.lake, connector, wanted, say)
+            _bury_extra(cursor, outbox.lake, wanted, say)
+    [found] = compare_tables(sides, timeout_s=wanted.timeout_s)
     if found.problem:
         raise PlatformError(found.problem)
     return found

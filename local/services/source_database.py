@@ -77,7 +77,7 @@ class OutsideDatabase:
         return cls(
             host=host,
             port=int(port),
-            dbname=given.get("dbname", database),
+            dbname=given.get("dbname") or database,
             sslmode=tls(given)["sslmode"],
             sslrootcert=root and str(Path(root).resolve()),
         )

@@ -77,7 +77,7 @@ class Collector:
     def look(self, names: Sequence[str] = ()) -> PipelineState:
         """Read the services, and the data of these tables or of all; takes ANSWER_S when a service hangs.
 
-        Raises PlatformError when the platform was never up or was stopped by `down`, and for an unknown table.
+        Raises PlatformError when the platform was never up or was stopped by `down`, UserError for an unknown table.
         """
         platform = self._platform
         chosen = platform.services.chosen(names)

@@ -6,9 +6,8 @@ from datetime import date
 from typing import Any
 
 from operate.errors import OperateError
-from settings import rules
 from settings.environment import Environment
-from settings.load import check
+from settings.load import load
 
 
 def assigned(environment: Environment, assignments: Sequence[str]) -> Environment:
@@ -16,7 +15,8 @@ def assigned(environment: Environment, assignments: Sequence[str]) -> Environmen
 
     Raises OperateError for a key that isn't there, SettingsFileError for a value that isn't accepted.
     """
-    values: Any = environment.model_dump(by_alias=True)
+    # As in the file, which has neither its own name nor the pipelines' files.
+    values: Any = environment.model_dump(mode="json", exclude={"name": True, "pipelines": {"__all__": {"captured"}}})
     for assignment in assignments:
         key, _, text = assignment.partition("=")
         *path, last = key.replace("[", ".").replace("]", "").split(".")
@@ -30,13 +30,13 @@ def assigned(environment: Environment, assignments: Sequence[str]) -> Environmen
                 f"--set {assignment}: there is no such setting: write key=value, such as database.instances=3 or "
                 "pipelines[0].sink.tasks=2"
             ) from None
-    return check(Environment, values, f"environments/{environment.name}.toml with --set", rules.broken)
+    return load(environment.name, assigned=values)
 
 
 def _value(text: str, before: Any) -> Any:
     """Parse a value in TOML; a text may look like a number or a date."""
     try:
         found = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text
     return text if isinstance(found, date) or (isinstance(before, str) and not isinstance(found, str)) else found

@@ -14,8 +14,7 @@ import typer
 
 from contract.sizes import LARGEST_EVENT_BYTES
 from local.errors import PlatformError
-from local.files import platform_folder
-from local.platform.platform import Platform
+from local.platform.command import find_platform
 from local.services.kafka import Kafka
 from local.services.kafka_rights import READER
 from operate import outputs
@@ -23,7 +22,6 @@ from operate.errors import OperateError
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.load import load
-from settings.pipeline import CapturedTableSettings
 
 LOCAL = "local"
 CONNECT_TIMEOUT_S = 9.0
@@ -67,9 +65,14 @@ def find_cluster(name: str | None, pipeline: str | None = None, tables: Sequence
     Without a name, `pipeline` is the first one; each has its own platform. `tables` are some of its tables. Raises
     OperateError, SettingsFileError or PlatformError.
     """
-    if name is None or name == LOCAL:
-        return _local(pipeline, tables, chosen=name is not None)
-    return of_environment(load(name), pipeline, tables)
+    if name not in (None, LOCAL):
+        return of_environment(load(name), pipeline, tables)
+    platform = find_platform(None, pipeline)
+    if "kafka" not in platform.running():
+        other = "" if name else ", or name an environment: -e dev"
+        raise PlatformError(f"the local platform doesn't run: `./lake up` starts it{other}")
+    kafka, found = platform.services.kafka, platform.services.chosen(tables)
+    return of_platform(kafka, {table.name: table.topic.name for table in found}, only=bool(tables))
 
 
 def of_environment(environment: Environment, pipeline: str | None = None, tables: Sequence[str] = ()) -> Cluster:
@@ -119,26 +122,7 @@ def _topics(pipeline: EnvironmentPipeline, names: Sequence[str]) -> dict[str, st
             f"{pipeline.name} is queried: nothing of it is in Kafka, and no connector reads it"
             " (docs/your-database/query-only.md)"
         )
-    return {entry.name: entry.captured.topic(pipeline.prefix) for entry in chosen(pipeline, names)}
-
-
-def chosen(pipeline: EnvironmentPipeline, names: Sequence[str]) -> list[CapturedTableSettings]:
-    """Return the tables of these names, or all. Raises OperateError for one that isn't captured."""
-    try:
-        return pipeline.captured.named(names)
-    except ValueError as error:
-        raise OperateError(str(error)) from None
-
-
-def _local(pipeline: str | None, tables: Sequence[str], *, chosen: bool) -> Cluster:
-    platform = Platform(platform_folder(None, pipeline))
-    if "kafka" not in platform.running():
-        up = "`./lake up`" if pipeline is None else f"`./lake up -p {pipeline}`"
-        other = "" if chosen else ", or name an environment: -e dev"
-        raise PlatformError(f"the local platform doesn't run: {up} starts it{other}")
-    services = platform.services
-    topics = {found.name: found.topic.name for found in services.chosen(tables)}
-    return of_platform(services.kafka, topics, only=bool(tables))
+    return {entry.name: entry.captured.topic(pipeline.prefix) for entry in pipeline.captured.named(names)}
 
 
 def of_platform(kafka: Kafka, topics: Mapping[str, str], *, only: bool = False) -> Cluster:

@@ -31,7 +31,8 @@ _RUNNING: Sequence["ClusterStateType"] = ("STARTING", "BOOTSTRAPPING", "RUNNING"
 class Waiter:
     """Polls; `say` gets what has changed, and a line every five minutes; `now` is the clock of AWS's metrics."""
 
-    say: Say
+    # At once: CDK writes in between.
+    say: Say = lambda line: print(line, flush=True)
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], datetime] = lambda: datetime.now(UTC)

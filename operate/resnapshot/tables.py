@@ -24,7 +24,6 @@ from local.resnapshot.run import Wanted, check_unnamed, resnapshot
 from operate import outputs, source_cluster
 from operate.errors import OperateError
 from operate.kafka import reader
-from operate.kafka.cluster import chosen
 from operate.resnapshot.connectors import StoredOffsets, source_of
 from operate.sides import DeployedPipeline, compared, login, sides
 from plugins.connector_names import offset_topic
@@ -57,7 +56,7 @@ def resnapshot_outbox(
         with reader.connect(deployed.cluster()) as messages:
             newest = newest_position(messages, deployed.source.topic)
         connector = source_of(deployed, newest=newest)
-        with sides(deployed, parameters, chosen(pipeline, [])) as both:
+        with sides(deployed, parameters, pipeline.captured.tables) as both:
             losing = partial(source_cluster.may_miss, deployed.session, environment, pipeline)
             comparison = resnapshot(both, connector, wanted, say, losing=losing)
         if comparison.equal and wanted.where is None:
@@ -83,7 +82,7 @@ def resnapshot_deployed(
         print_comparison(console, comparison)
         return comparison.equal
     refuse_queried(environment, pipeline)
-    entries = chosen(pipeline, names)
+    entries = pipeline.captured.named(names)
     deployed = DeployedPipeline(environment, pipeline, outputs.check_account(environment))
     with _in_one_line(environment), login(deployed) as source, reader.connect(deployed.cluster()) as messages:
         newest = max(newest_position(messages, topic) for topic in deployed.source.topics)
@@ -166,7 +165,7 @@ def reconcile_environment(
     timeout_s: float,
 ) -> bool:
     """Compare all tables or those named; tell if they end equal. Raises OperateError, PlatformError, LoadError."""
-    entries = chosen(pipeline, names)
+    entries = pipeline.captured.named(names)
     if repair:
         refuse_queried(environment, pipeline)
     if pipeline.is_queried:

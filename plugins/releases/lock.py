@@ -21,7 +21,7 @@ from plugins.releases.versions import OPTIONAL, VERSIONS_TOML, Release, load_ver
 
 def main(path: Annotated[Path, typer.Option("--file", help="The file to fill in.")] = VERSIONS_TOML) -> None:
     """Download every release and pin it by size and SHA-256; exit status 3 if this fails for a deployed one."""
-    with one_line_errors("error", ValueError):
+    with one_line_errors("error"):
         releases = load_versions(path).releases
         failed = {name for name, release in releases.items() if not _lock(path, name, release)}
     sys.exit(CANNOT if failed - OPTIONAL else 0)

@@ -3,9 +3,31 @@
 Every rule yields `(key, reason)` for what it refuses. The reason is one line and says what to do instead.
 """
 
+import json
+from collections.abc import Iterator
+from operator import attrgetter
+
 from settings.environment import Environment
 from settings.rules import analytics, databases, network, pipelines, processing, production
 from settings.rules.problem import Problem, Rule
+
+# A key, its value that says nothing, and the setting with the value by which any other has no effect.
+_VOID = (
+    ("network.nat_instance_type", "t4g.nano", "network.nat", "gateways"),
+    ("database.sample_scale", 1, "database.sample_data", False),
+    ("connectors.eks", None, "connectors.platform", "msk-connect"),
+    ("analytics.import_mode", "DIRECT_QUERY", "analytics.quicksight_principal", None),
+    ("analytics.refresh", "HOURLY", "analytics.import_mode", "DIRECT_QUERY"),
+    ("analytics.lake_formation_readers", (), "analytics.lake_formation", False),
+)
+
+
+def without_effect(environment: Environment) -> Iterator[Problem]:
+    for key, nothing, other, value in _VOID:
+        if attrgetter(key)(environment) != nothing and attrgetter(other)(environment) == value:
+            state = "is missing" if value is None else f"= {json.dumps(value)}"
+            yield key, f"has no effect while {other} {state}: change that, or take this out"
+
 
 RULES: tuple[Rule, ...] = (
     network.zones,
@@ -23,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     pipelines.queried,
     pipelines.clashes,
     pipelines.quotas,
+    databases.outbox,
     databases.outside,
     processing.lake,
     processing.processing,
@@ -30,6 +53,7 @@ RULES: tuple[Rule, ...] = (
     processing.memory,
     analytics.principals,
     analytics.declared_tables,
+    without_effect,
 )
 
 

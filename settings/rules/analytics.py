@@ -21,8 +21,6 @@ def principals(environment: Environment) -> Iterator[Problem]:
     """Require that readers get access and are of the account, as the dashboard's user or group, and orders to show."""
     settings = environment.analytics
     key = "analytics.lake_formation_readers"
-    if settings.lake_formation_readers and not settings.lake_formation:
-        yield key, "has no effect unless lake_formation = true: set it, or attach the policy for analysts to them"
     for reader in settings.lake_formation_readers:
         if f"::{environment.account}:" not in reader:
             yield key, f"{reader} is of another account than {environment.account}"

@@ -6,6 +6,7 @@ from datetime import datetime
 from ipaddress import IPv4Network
 
 from contract import rds_ca
+from contract.source import CONNECTOR_ROLE
 from settings.environment import Environment
 from settings.environment_pipeline import OutsideDatabase
 from settings.rules.problem import Problem
@@ -13,6 +14,18 @@ from settings.rules.problem import Problem
 # A database's subnets: after a failure its address may change within them.
 MOST_ADDRESSES = 256
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\n]+\n-----END CERTIFICATE-----\n?")
+
+
+def outbox(environment: Environment) -> Iterator[Problem]:
+    """Require the names with which the deployment creates the outbox."""
+    if (pipeline := environment.outbox) is None:
+        return
+    if (role := pipeline.connector_role) != CONNECTOR_ROLE:
+        place = f"pipelines[{environment.pipelines.index(pipeline)}].role"
+        yield place, f"the outbox's is {CONNECTOR_ROLE}: take {role} out"
+    if (name := environment.database.name) != (read := pipeline.database_name):
+        reason = f"gets the outbox, and pipelines/{pipeline.name}.toml reads {read}: set the same in both"
+        yield "database.name", f"{name} {reason}"
 
 
 def outside(environment: Environment) -> Iterator[Problem]:

@@ -72,8 +72,6 @@ def platform(environment: Environment) -> Iterator[Problem]:
             "is where connectors run, and all pipelines here are queried, which takes none: take it and "
             "[connectors.eks] out",
         )
-    if environment.connectors.platform != "eks" and environment.connectors.eks is not None:
-        yield "connectors.eks", 'says nothing without platform = "eks": take it out, or set that'
 
 
 def cluster(environment: Environment) -> Iterator[Problem]:

@@ -174,8 +174,11 @@ class FirstLoadSettings:
 
 def first_load_settings(options: Options, properties: Mapping[str, str]) -> FirstLoadSettings | None:
     """Return where to read a table's rows at first; None if events bring them. Raises SettingsError."""
-    if keys.FIRST_LOAD_SLOT not in properties:
+    given = declared_in(FirstLoadSettings).keys() & properties.keys()
+    if not given:
         return None
+    if not properties.get(keys.FIRST_LOAD_SLOT):
+        raise SettingsError(f"{min(given)} needs {keys.FIRST_LOAD_SLOT}")
     if options.ordering_field != LSN and properties.get(keys.APPEND_ONLY, "false").lower() == "false":
         raise SettingsError(
             f"--source-ordering-field {options.ordering_field}: {keys.FIRST_LOAD_SLOT} needs {LSN}, by which rows that "

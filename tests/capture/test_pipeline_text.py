@@ -8,7 +8,7 @@ import pytest
 
 from capture.entry import is_secret, may_be_personal, propose_all, server_notes
 from capture.obstacles import meant, obstacle
-from capture.pipeline_file import write_new
+from capture.pipeline_file import staged
 from capture.pipeline_text import with_left_out
 from capture.type_page import PAGE, page
 from contract.column_types.catalogue import ColumnType
@@ -58,8 +58,8 @@ def test_a_file_that_cant_be_told_apart_by_its_lines_is_left_alone(text: str) ->
 
 def test_a_file_that_cant_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").mkdir()
-    with pytest.raises(UserError, match=r"mine\.toml: Is a directory"):
-        write_new("mine", "shop", (), (), tmp_path)
+    with pytest.raises(UserError, match=r"mine\.toml: Is a directory"), staged("mine", tmp_path) as stage:
+        (stage / "mine.toml").write_text("a = 1\n")
     assert [path.name for path in tmp_path.iterdir()] == ["mine.toml"]
 
 
@@ -152,3 +152,11 @@ def test_a_server_has_notes_for_the_log_and_others_for_queries() -> None:
     assert notes(queried=False, **of_queries) == notes(queried=True, **of_log) == []
     assert notes(queried=False, **of_log) == ["all 9 WAL sende", "max_slot_wal_ke", "it has large ob"]
     assert notes(queried=True, **of_queries, encoding="LATIN1") == ["it is a standby", "its encoding is"]
+
+
+def test_a_file_that_isnt_text_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "._of_an_editor.avsc").write_bytes(b"\xff")
+    with staged("mine", tmp_path) as stage:
+        (stage / "mine.toml").write_text("a = 1\n")
+    assert [path.read_bytes() for path in sorted(tmp_path.glob("**/*.*"))] == [b"\xff", b"a = 1\n"]

@@ -22,7 +22,6 @@ from cli import prepare, shared
 from cli.__main__ import app, main
 from contract.errors import CANNOT, INTERRUPTED, NO, USAGE
 from contract.states import Word
-from local.errors import PlatformError
 from local.platform import command as up
 from local.problem import Problem
 from local.state.collect import Collector, PipelineState
@@ -115,6 +114,9 @@ def test_a_shell_completes_commands(monkeypatch: pytest.MonkeyPatch, shell: str)
     [
         *("nothing", "up --nothing", "demo films", "kafka tail --count 0", "kafka tail --from noon", "source describe"),
         *("aws diff --deployed --against main", "aws diff --deployed --set vpn.users=[]"),
+        *("resnapshot -e dev --folder x", "query 'SELECT 1' --file x.sql", "query --json --format csv"),
+        *("kafka tail orders -t orders", "kafka topics --all -t orders", "aws diff --against main --set vpn.users=[]"),
+        *("resnapshot --where ''", "resnapshot --where=", "status -p ''", "query ''", "status --folder /tmp/\udcff"),
     ],
 )
 def test_what_isnt_taken_is_a_mistake_of_use(words: str) -> None:
@@ -199,14 +201,10 @@ def test_the_script_hands_on_what_it_is_given(tmp_path: Path, words: list[str]) 
     assert json.loads(done.stdout) == ["-m", "cli", *words]
 
 
-@pytest.mark.parametrize("kind", [PlatformError, OSError, psycopg2.OperationalError])
-def test_what_a_user_can_cause_is_one_line_and_exit_3(
-    kind: type[Exception], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_librarys_error_is_one_line_and_exit_3(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended, shared.one_line_errors("up"):
-        raise kind("kafka isn't ready\n")
-    assert ended.value.code == CANNOT
-    assert capsys.readouterr().err == "up: kafka isn't ready\n"
+        raise psycopg2.OperationalError("postgres isn't ready\n")
+    assert (ended.value.code, capsys.readouterr().err) == (CANNOT, "up: postgres isn't ready\n")
 
 
 def test_a_mistake_of_ours_keeps_its_traceback_and_is_no_answer(
@@ -221,6 +219,28 @@ def test_a_mistake_of_ours_keeps_its_traceback_and_is_no_answer(
         main()
     assert ended.value.code == CANNOT
     assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("program", "streams", "status"),
+    [
+        ("from contract.errors import *\nwith one_line_errors('tail'):\n while True: print('x' * 1000)", "", 0),
+        ("from local.console import say; say('a'); say('b'); sys.exit(7)", "", 7),
+        ("from cli.__main__ import main; main()", "status --folder /none >&-", CANNOT),
+        ("from cli.__main__ import main; main()", "source load <&-", CANNOT),
+        ("import cli.__main__ as lake; lake.app = lambda **_: print('→'); lake.main()", "2>&1", 0),
+    ],
+    ids=["a closed pipe", "a closed pipe of the console", "no output", "no input", "another encoding"],
+)
+def test_streams_that_dont_work_change_no_answer(program: str, streams: str, status: int) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = ["sh", "-c", f"'{sys.executable}' -c \"import sys; {program}\" {streams}"]
+    variables = os.environ | {"PYTHONIOENCODING": "latin-1"}
+    out = subprocess.PIPE if streams else writer
+    done = subprocess.run(command, cwd=ROOT, env=variables, stdout=out, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, len(done.stderr.splitlines()) < 2) == (status, True), done.stderr
 
 
 @contextlib.contextmanager

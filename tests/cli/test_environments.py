@@ -30,6 +30,13 @@ def test_a_platform_that_is_missing_is_named_with_its_options(
     assert f"`./lake up --folder {folder}` starts" in run(f"{command} --folder {folder}").stderr
 
 
+@pytest.mark.parametrize("command", ["status", "down", "kafka topics", "kafka tail"])
+def test_a_pipeline_that_is_not_there_has_no_platform(command: str) -> None:
+    done = run(f"{command} -p nope")
+    assert (done.exit_code, done.stdout) == (CANNOT, "")
+    assert "pipelines/nope.toml: no such pipeline; there are northwind" in done.stderr
+
+
 @pytest.mark.parametrize("command", ["topics", "tail"])
 @pytest.mark.parametrize("words", ["", " -p pagila"])
 def test_without_a_platform_the_line_says_what_there_is_to_do(

@@ -170,9 +170,6 @@ def test_a_schema_of_another_table_than_the_outbox_is_refused(project: Project) 
     assert "pipelines/orders/cdc_events.avsc describes shop.cdc_events" in project.refusal()
 
 
-OUTBOX_OUTSIDE = "captures the outbox, which is in the environment's own cluster: take it out"
-
-
 @pytest.fixture
 def outside(project: Project) -> Project:
     """With the files of two pipelines of outside databases."""
@@ -209,13 +206,6 @@ def test_production_asks_who_answers(outside: Project) -> None:
     assert source_settings(environment, environment.pipelines[1]).database_root_certificate is None
     outside.change("", "production = true")
     assert "database.sslmode: encrypts, but doesn't ask who answers: set \"ver" in outside.refusal()
-
-
-def test_an_outbox_is_in_the_environments_own_cluster(outside: Project) -> None:
-    path = outside.environments / "dev.toml"
-    section = "\n".join(["", *CRM, ""])
-    path.write_text(path.read_text().replace("[pipelines.source]", f"{section}\n[pipelines.source]", 1))
-    assert f"pipelines[0].database: pipeline orders {OUTBOX_OUTSIDE}" in outside.refusal()
 
 
 def test_slots_and_names_are_a_servers_own(outside: Project) -> None:

@@ -102,7 +102,7 @@ def test_a_text_that_means_nothing_is_refused_wherever_a_text_stands(refusal_of:
     texts = [way for way in keys(PRODUCTION) if isinstance(at(PRODUCTION, way), str)]
     accepted = {".".join(map(str, way)) for way in texts if not refusal_of(way, "nonsense")}
     # Free texts: any with the right form is accepted.
-    assert accepted == {"database.name", "pipelines.0.topic_prefix"}
+    assert accepted == {"pipelines.0.topic_prefix"}
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def no_choice_of_the_shells(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize("dsn", ["postgresql://me@db.example.org:5433/shop", "host=db.example.org port=5433"])
+@pytest.mark.parametrize("dsn", ["postgresql://me@db.example.org:5433/shop", "host=db.example.org port=5433 dbname="])
 def test_host_port_and_database_count_and_the_pipelines_database_where_none_is_named(dsn: str) -> None:
     assert OutsideDatabase.of(dsn, database="shop") == SHOP
 

@@ -11,6 +11,7 @@ from unittest.mock import Mock
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
+from contract.errors import UserError
 from db.source.replication import OUTBOX
 from local.errors import LostChangesError, PlatformError
 from local.platform import job
@@ -78,7 +79,7 @@ def test_a_table_is_chosen_by_the_sources_name_and_by_the_lakes(tmp_path: Path) 
     assert found.chosen(["public.address"]) == found.chosen(["address"]) == found.chosen(["pagila_address"])
     assert [table.name for table in found.chosen(["city", "address"])] == ["public.address", "public.city"]
     assert len(found.chosen()) == 5
-    with pytest.raises(PlatformError, match=r"'adress' .*table of pipeline pagila; most like it: public\.address, "):
+    with pytest.raises(UserError, match=r"'adress' .*table of pipeline pagila; most like it: public\.address, "):
         found.chosen(["adress"])
 
 

@@ -47,9 +47,9 @@ def test_up_ends_with_a_command_for_psql_and_a_repair_that_hasnt_ended(folder: P
     assert password == f"PGPASSFILE={platform.record.password_file}"
     assert Path(psql).is_file()
     assert " ".join(login) == "-h 127.0.0.1 -p 20000 -U postgres pagila"
-    platform.unfinished.begin()
+    platform.unfinished.begin(["Sales.Orders 2.0"])
     [line] = [line for line in endpoint_lines(platform) if line not in said]
-    assert line.endswith("run `./lake resnapshot -p pagila`")
+    assert line.endswith("run `./lake resnapshot -p pagila -t 'Sales.Orders 2.0'`")
 
 
 def test_a_step_runs_after_those_that_it_needs_and_alongside_the_others() -> None:

@@ -16,7 +16,7 @@ from contract.history import COMMIT, ENDED, VALID_FROM, VERSION
 from local.look import lake as lake_module
 from local.look.lake import InstantError, Lake, LakeError, oldest_readable, parse_instant
 from local.query.engine import Engine, QueryError, engine
-from local.query.query import Period, QueriedLake, ask, described
+from local.query.query import Period, QueriedLake, ask
 from tests.local.query.lakes import KnownLake, known_table, lake_of, rows
 
 ORDERS = pyarrow.table(
@@ -95,7 +95,7 @@ def test_a_sum_of_integers_is_an_integer(lake: QueriedLake) -> None:
 
 def test_tables_and_columns_are_listed_without_a_row(lake: QueriedLake, orders: KnownLake) -> None:
     assert ask(lake, "SHOW TABLES IN datalake", Period()).column(0).to_pylist() == lake.names
-    found = {(row["table"], row["column"]): row["type"] for row in described(lake).to_pylist()}
+    found = {(row["table"], row["column"]): row["type"] for row in ask(lake, "", Period()).to_pylist()}
     assert found["cdc_events", "order_id"] == "integer"
     assert found["order_items", "unit_price"] == "decimal(12, 2)"
     assert not [table for table, _ in found if table == "cities"]
@@ -128,6 +128,7 @@ def test_another_name_is_refused_with_those_that_there_are(lake: QueriedLake, sq
         ("SELECT nothing FROM cdc_events", None, "nothing"),
         ("SELECT 1 / 0", None, "Division by zero"),
         ("SELECT no_such_function(1)", None, "no_such_function"),
+        (" ", "20261122110000000", "listed as they are now"),
         ("SELECT * FROM order_items", "20261122110000000", "--since shows rows of captured tables"),
     ],
 )

@@ -217,6 +217,9 @@ def test_settings_are_assigned_as_in_the_file() -> None:
         ("nope.x=1", r"^--set nope\.x=1: there is no such setting: write key=value, such as "),
         ("pipelines[9].job=1", "there is no such setting"),
         ("database.name.x=1", "there is no such setting"),
+        ("name=x", "there is no such setting"),
+        ("pipelines[0].captured.name=x", "there is no such setting"),
+        ("pipelines[0].name=nope", r"dev\.toml with --set: pipelines\[0\]\.name: there is no pipelines/nope\.toml"),
         ("streaming.volume_gb=x", r"dev\.toml with --set: streaming\.volume_gb: Input should be a valid integer"),
         ("production=true", "production data must survive"),
     ],
@@ -228,7 +231,7 @@ def test_a_setting_that_isnt_accepted_is_said(assignment: str, said: str) -> Non
 
 # What changes the network or the connectors' platform can't be deployed: docs/aws/deploy.md says what to do.
 DEPLOYABLE = """streaming.brokers=4 database.instances=3 database.engine_version=16.13 database.secret_rotation_days=7
-network.nat=gateways lake.database=orders processing.release=emr-7.9.0 vpn.users=["alice"] pipelines[0].role=other
+network.nat=gateways lake.database=orders processing.release=emr-7.9.0 vpn.users=["alice"]
 pipelines[0].topic_prefix=orders pipelines[0].job.one_step=false monitoring.alarm_email=on-call@example.com"""
 
 

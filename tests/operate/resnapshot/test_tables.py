@@ -13,6 +13,7 @@ import pytest
 from psycopg2.extras import LogicalReplicationConnection
 from rich.console import Console
 
+from contract.errors import UserError
 from db.connecting import LoadError
 from db.source.objects import SourceObjects, WantedTable
 from db.source.plan import prepare
@@ -22,7 +23,6 @@ from local.errors import PlatformError
 from local.resnapshot import run
 from local.resnapshot.run import Wanted
 from local.services.postgres import ConnectionParameters
-from operate.errors import OperateError
 from operate.kafka import reader
 from operate.kafka.cluster import of_environment
 from operate.resnapshot import tables as log_tables
@@ -263,5 +263,5 @@ def test_a_pipelines_cluster_has_the_topics_of_the_tables_that_are_named(aws: bo
     assert aws.region_name == cluster.region
     assert cluster.topics == {"public.notes": "crm.public.notes"}
     assert [*of_environment(environment, "crm").topics] == ["public.people", "public.notes"]
-    with pytest.raises(OperateError, match=r"'nope' isn't .* crm; most like it: public\.notes, public\.people"):
+    with pytest.raises(UserError, match=r"'nope' isn't .* crm; most like it: public\.notes, public\.people"):
         of_environment(environment, "crm", ["nope"])

@@ -115,6 +115,8 @@ def test_a_first_load_needs_the_order_of_the_log_and_files() -> None:
     other = "--source-ordering-field", "__source_ts_ms"
     with pytest.raises(SettingsError, match=f"^{' '.join(other)}: {keys.FIRST_LOAD_SLOT} needs __lsn"):
         decide(*LOADED, arguments=other)
+    with pytest.raises(SettingsError, match=f"^{keys.FIRST_LOAD_PUBLICATION} needs {keys.FIRST_LOAD_SLOT}$"):
+        decide(*LOADED[1:])
     decided, warnings = decide(TOPIC, "bootstrap.servers=x:1", *LOADED, arguments=KAFKA)
     assert decided.first_load is None
     assert f"{keys.FIRST_LOAD_SLOT} is not used: it has no meaning for Kafka" in warnings
