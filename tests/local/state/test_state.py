@@ -19,6 +19,7 @@ from confluent_kafka import KafkaException
 from contract.states import Word
 from local.errors import RefusedError
 from local.look.json_lines import BUCKET, prefix
+from local.platform.services import LocalDerived
 from local.problem import Problem
 from local.services.source_database import OutboxQueue, Slot
 from local.sink.settings import UnavailableError
@@ -41,6 +42,16 @@ def test_a_service_that_hangs_during_a_look_is_asked_nothing_more(monkeypatch: p
     assert answering.ask(Mock(side_effect=UnavailableError("s3://landing: no connection")), "s3") is None
     with pytest.raises(ValueError, match="invalid literal"):
         answering.ask(lambda: int("x"), "s3")
+
+
+def test_a_long_count_keeps_nothing_else_from_being_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collect, "HANGS_S", 0.05)
+    collector, counted = collect.Collector(Mock(), lambda _table: ("20261122112531744", {})), threading.Event()
+    monkeypatch.setattr(collector._counts, "count", lambda *_: counted.wait())
+    answering, table = collect.Answering({"s3"}), LocalDerived(lake=Mock(), lake_name="t", counted_column="id")
+    assert collector._in_lake(table, TableStatus(name=TABLE), answering).lake_rows is None
+    counted.set()
+    assert answering == {"s3"}
 
 
 def test_what_hangs_and_what_refuses_the_login_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
