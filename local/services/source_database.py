@@ -234,7 +234,8 @@ class SourceDatabase:
 
 @contextlib.contextmanager
 def _cursor(parameters: Mapping[str, Any]) -> Iterator[Any]:
-    with contextlib.closing(psycopg2.connect(**parameters, connect_timeout=CONNECT_TIMEOUT_S)) as connection:
+    limits = {"connect_timeout": CONNECT_TIMEOUT_S, "options": f"-c lock_timeout={ANSWER_S}s"}
+    with contextlib.closing(psycopg2.connect(**parameters, **limits)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
             yield cursor
