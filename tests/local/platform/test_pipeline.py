@@ -10,15 +10,17 @@ from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
+from psycopg2.errors import LockNotAvailable
 
 from db.source.replication import OUTBOX
 from local.errors import LostChangesError, PlatformError
 from local.platform import job
+from local.platform import pipeline as module
 from local.platform.arriving import ENOUGH_S, MOVES_S
 from local.platform.command import left_behind
 from local.platform.connectors import Connectors, published
 from local.platform.job import looked_file, multi_table_arguments, places, table_jobs
-from local.platform.pipeline import LocalPipeline
+from local.platform.pipeline import LocalPipeline, QueriedPipeline
 from local.platform.platform import CONNECTORS, Platform
 from local.platform.record import PlatformOptions
 from local.platform.services import DERIVED, HISTORY, PLACES, Services
@@ -26,6 +28,7 @@ from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
 from local.services.connect_api import ConnectApi
 from local.services.kafka_rights import SINK
+from local.services.processes import Processes
 from local.services.source_database import Slot
 from local.sink.settings import UnavailableError
 from local.sink.values import line
@@ -166,6 +169,17 @@ def test_nothing_of_kafka_is_started(tmp_path: Path, queried_services: Services)
     assert platform._wanted_services() == {"supervisor", "job", "s3", "moto", "postgres"}
     assert set(queried_services.listening) == {"postgres", "s3", "moto"}
     assert {*CONNECTORS} <= Platform(tmp_path, PlatformOptions(pipeline="pagila"))._wanted_services()
+
+
+def test_a_table_that_cant_be_read_is_left_to_the_job(
+    queried_services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, *_ = queried_services.tables
+    answers = {first.name: Mock(side_effect=LockNotAvailable("locked")), second.name: Mock(return_value=False)}
+    monkeypatch.setattr(module, "connect", Mock())
+    monkeypatch.setattr(module, "has_rows", lambda _connection, entry: answers.get(entry.name, lambda: True)())
+    pipeline = QueriedPipeline(queried_services, Processes(tmp_path, tmp_path))
+    assert pipeline.awaited() == [table for table in queried_services.tables if table != second]
 
 
 def test_derived_tables_say_how_they_are_made(queried_services: Services) -> None:
