@@ -11,7 +11,7 @@ import psycopg2
 from contract.errors import with_options
 from local.console import megabytes
 from local.errors import PlatformError
-from local.files import platform_folder, write_private
+from local.files import platform_folder
 from local.platform.platform import Platform
 from local.platform.record import ORDERS, PlatformOptions, RecordFile, connector_file
 from local.platform.services import LAKE_BUCKET, LANDING_BUCKET
@@ -22,10 +22,10 @@ from settings.load import SettingsFileError, load_pipeline
 
 
 def at_pipeline(options: PlatformOptions, folder: Path, pipeline: str | None, dsn: str | None) -> PlatformOptions:
-    """Return the options with their pipeline and its database; find or ask for its password, and keep that.
+    """Return the options with their pipeline and its database; find or ask for its password.
 
-    Without a DSN, the earlier start's database stays; another one is checked before anything of it is kept. Raises
-    PlatformError, LoadError and SettingsFileError.
+    Without a DSN, the earlier start's database stays; another one is checked. Raises PlatformError, LoadError and
+    SettingsFileError.
     """
     recorded = Platform(folder).options
     name = pipeline or (recorded.pipeline if folder.exists() else ORDERS)
@@ -42,12 +42,11 @@ def at_pipeline(options: PlatformOptions, folder: Path, pipeline: str | None, ds
     if options.scale is not None or options.dump is not None:
         raise PlatformError("--scale and --from are for the embedded database: leave them or the DSN out")
     options = RecordFile(folder).options(replace(options, outside=outside))
-    role, kept = settings.source.role, connector_file(folder / "secrets")
-    password = find_password(outside, role, kept)
+    role = settings.source.role
+    password = find_password(outside, role, connector_file(folder / "secrets"))
     if outside != recorded.outside:
         check_outside(settings, outside, {**outside.parameters(role), "password": password})
-    write_private(kept, password + "\n")
-    return options
+    return replace(options, password=password)
 
 
 def find_platform(folder: Path | None, pipeline: str | None) -> Platform:

@@ -21,6 +21,7 @@ from local.platform.record import (
     PlatformOptions,
     RecordFile,
     Unfinished,
+    connector_file,
     password_files,
     passwords,
 )
@@ -119,6 +120,8 @@ class Platform:
 
     def _start(self, before: set[str], progress: Progress, *, stays: bool) -> None:
         """Start what isn't in `before`, which runs."""
+        if self.options.password:
+            write_private(connector_file(self.state_dir / "secrets"), self.options.password + "\n")
         for path in self._password_files:
             create_password(path)
         services, pipeline = self._built(self._choose_ports(before))
@@ -165,7 +168,7 @@ class Platform:
 
     def down(self, progress: Progress = silent) -> None:
         """Stop everything in order; the data stays. Does nothing to a platform that doesn't run."""
-        if not self.state_dir.exists():
+        if not self._is_there:
             return
         with self._at_work(), uninterrupted():
             self._stop(STOP_ORDER, progress)
@@ -173,7 +176,7 @@ class Platform:
 
     def remove(self) -> None:
         """Stop everything and delete the platform's data. Raises PlatformError when something doesn't stop."""
-        if not self.state_dir.exists():
+        if not self._is_there:
             return
         with self._at_work(), uninterrupted():
             self._stop(STOP_ORDER, silent)
@@ -182,13 +185,16 @@ class Platform:
                 if path != self.lock.path:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
 
+    @property
+    def _is_there(self) -> bool:
+        # Somebody may have deleted the folder of services that run.
+        return self.state_dir.exists() or bool(self.running())
+
     def expected(self) -> frozenset[str]:
         """Name the services that the last `up` has started; none after a `down`."""
         return self.record.read().services
 
     def running(self) -> set[str]:
-        if not self.state_dir.exists():
-            return set()
         return {name for name in self.processes.find() if self.processes.main(name) is not None}
 
     def require(self, *names: str) -> None:
@@ -284,7 +290,8 @@ class Platform:
             stale.add("connect")
         if self._cluster.state == STOPPING:
             stale.add("postgres")  # it may wait for its clients to leave
-        if "moto" not in running:
+        catalog, job = map(self.processes.main, ("moto", "job"))
+        if job and (catalog is None or job.create_time() < catalog.create_time()):
             stale.add("job")  # a new catalog is empty, and the job fills it when it starts
         self._stop([name for name in STOP_ORDER if name in stale], silent)
         return running - stale

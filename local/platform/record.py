@@ -4,7 +4,7 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -95,7 +95,8 @@ class Lock:
 class PlatformOptions:
     """Options that a user may choose.
 
-    `pipeline` names the file in pipelines/; `outside` is its database where that isn't the embedded one.
+    `pipeline` names the file in pipelines/; `outside` is its database where that isn't the embedded one, and `password`
+    its role's, which a start keeps.
     `scale` and `dump` are the loader's and apply to the first start, while there is no source database; later, only the
     data loaded then may be requested.
     `lenses` is the release of the real S3 sink, an archive or a folder; `job` False leaves the streaming job out.
@@ -104,6 +105,7 @@ class PlatformOptions:
 
     pipeline: str = ORDERS
     outside: OutsideDatabase | None = None
+    password: str = field(default="", repr=False)
     scale: int | None = None
     dump: Path | None = None
     lenses: Path | None = None

@@ -1,6 +1,8 @@
 """An outside database: which parts of a DSN count, and which password."""
 
 import json
+import threading
+from contextlib import nullcontext
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -9,14 +11,17 @@ import pytest
 from contract import rds_ca
 from contract.errors import UserError
 from db.connecting import LoadError, LoginError
+from local.errors import LockedError, PlatformError
+from local.platform import command
 from local.platform.command import at_pipeline
 from local.platform.connectors import source_settings
 from local.platform.job import places
 from local.platform.platform import Platform
-from local.platform.record import PORTS, PlatformOptions, RecordFile
+from local.platform.record import PORTS, Lock, PlatformOptions, RecordFile
 from local.services import source_database
 from local.services.postgres import Postgres
-from local.services.source_database import OutsideDatabase, find_password
+from local.services.source_database import OutsideDatabase, SourceDatabase, find_password
+from local.state import collect
 from local.state.collect import Collector
 from plugins.source.source_connector import source_connector
 from spark_jobs.options import keys
@@ -150,6 +155,36 @@ def test_status_says_why_the_database_lets_nobody_in(tmp_path: Path, monkeypatch
         " password from CDC_CONNECTOR_PASSWORD"
     )
     assert "doesn't run" in dead
+
+
+def test_status_says_who_doesnt_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+    monkeypatch.setattr(source_database, "connect", Mock())
+    monkeypatch.setattr(SourceDatabase, "wal_position", lambda _self: "0/1")
+    monkeypatch.setattr(SourceDatabase, "slot", lambda *_: ended.wait())
+    monkeypatch.setattr(collect, "HANGS_S", 0.05)
+    options = PlatformOptions(pipeline="pagila", outside=SHOP)
+    Platform(tmp_path, options).record.write(options, dict.fromkeys(PORTS, 1), frozenset({"job"}))
+    found = Collector(Platform(tmp_path)).look().problems
+    ended.set()
+    assert "a look isn't complete: no answer within 0 s from postgres" in map(str, found)
+
+
+def test_a_password_is_kept_unless_another_command_is_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("find_password", "check_outside"):
+        monkeypatch.setattr(command, name, lambda *_: "of today")
+    monkeypatch.setattr(Platform, "_choose_ports", Mock(side_effect=PlatformError("no free port")))
+    kept, other = tmp_path / "secrets" / "connector", Lock(tmp_path / "lock")
+    kept.parent.mkdir()
+    for lock, error, content in (
+        (other.held(), LockedError, "of yesterday"),
+        (nullcontext(), PlatformError, "of today\n"),
+    ):
+        kept.write_text("of yesterday")
+        platform = Platform(tmp_path, at_pipeline(PlatformOptions(), tmp_path, "pagilaquery", "host=db.example.org"))
+        with lock, pytest.raises(error):
+            platform.up()
+        assert kept.read_text() == content
 
 
 @pytest.mark.integration

@@ -29,7 +29,7 @@ from local.platform.platform import Platform
 from local.platform.record import PORTS, Lock, PlatformOptions, Record, RecordFile, password_files, passwords
 from local.platform.startup import SUPERVISOR, Startup, Step, StepState, silent, uninterrupted
 from local.problem import Problem
-from local.services.processes import Processes
+from local.services.processes import Command, Processes
 from local.services.source_database import OutsideDatabase
 from local.state import services as services_module
 from local.state.collect import Collector, PipelineState
@@ -341,6 +341,21 @@ def test_a_wrong_release_stops_nothing_and_another_one_the_worker(
         assert stopped == those
 
 
+@pytest.mark.parametrize(("catalog", "stopped"), [(None, ["job"]), (3.0, ["job"]), (1.0, [])])
+def test_a_job_that_is_older_than_the_catalog_starts_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, catalog: float | None, stopped: list[str]
+) -> None:
+    """The supervisor was ended when it had started the catalog, but not yet the job."""
+    began = {"job": 2.0, **({"moto": catalog} if catalog else {})}
+    processes = {name: Mock(**{"create_time.return_value": at}) for name, at in began.items()}
+    monkeypatch.setattr(Platform, "running", lambda _self: set(processes))
+    monkeypatch.setattr(Processes, "main", lambda _self, name: processes.get(name))
+    monkeypatch.setattr(Platform, "_stop", lambda _self, names, _progress: found.extend(names))
+    found = list[str]()
+    assert Platform(folder, PlatformOptions())._settle() == processes.keys() - stopped
+    assert found == stopped
+
+
 @pytest.mark.parametrize("broken", ["Platform._stop_outdated", "run_steps"])
 def test_what_runs_after_an_interrupted_up_is_supervised_again(
     folder: Path, running: set[str], monkeypatch: pytest.MonkeyPatch, broken: str
@@ -373,6 +388,14 @@ def test_a_folder_without_a_platform_is_said_to_have_none(tmp_path: Path) -> Non
         done = CliRunner().invoke(app, [asked, "--folder", str(folder)])
         assert (done.exit_code, done.output) == (status, said)
     assert not folder.exists()
+
+
+def test_down_stops_what_runs_in_a_folder_that_was_deleted(folder: Path) -> None:
+    platform = Platform(folder)
+    platform.processes.start("moto", Command(argv=["sleep", "60"], folder=Path("/")))
+    shutil.rmtree(folder)
+    assert CliRunner().invoke(app, ["down", "--folder", str(folder)]).exit_code == 0
+    assert platform.processes.find() == {}
 
 
 def test_down_of_a_pipeline_whose_file_is_gone_says_what_is_stopped_and_what_may_be_left(folder: Path) -> None:
