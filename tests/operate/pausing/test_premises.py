@@ -152,13 +152,6 @@ def test_what_never_answers_is_given_up(time: Time) -> None:
     assert time.waiter.wait(look, limit_s=60) == "AWS again: ReadTimeoutError"
 
 
-def test_what_aws_refuses_is_not_asked_for_again(time: Time) -> None:
-    refusal = error("AccessDenied", "StopDBCluster", 403)
-    with pytest.raises(type(refusal)):
-        time.waiter.wait(Mock(side_effect=refusal), limit_s=60)
-    assert time.seconds == 0
-
-
 def test_the_way_out_names_the_pipeline(tmp_path: Path) -> None:
     found = OnMskConnect(Mock(), many_pipelines(tmp_path), Mock())
     assert found.repair("dev-cdc-lake-orders-source") == "`./lake resnapshot -e dev`"
