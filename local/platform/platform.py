@@ -90,11 +90,11 @@ class Platform:
     def topic(self) -> Topic:
         """The first table's topic. Raises PlatformError as `source` does."""
         self._require_passwords("kafka")
-        return self.services.topic
+        return self.services.tables[0].topic
 
     @property
     def lake(self) -> Lake:
-        return self.services.lake
+        return self.services.tables[0].lake
 
     @property
     def pipeline(self) -> LocalPipeline:
@@ -168,7 +168,8 @@ class Platform:
 
     def down(self, progress: Progress = silent) -> None:
         """Stop everything in order; the data stays. Does nothing to a platform that doesn't run."""
-        if not self._is_there:
+        # Somebody may have deleted the folder of services that run.
+        if not self.state_dir.exists() and not self.running():
             return
         with self._at_work(), uninterrupted():
             self._stop(STOP_ORDER, progress)
@@ -176,19 +177,12 @@ class Platform:
 
     def remove(self) -> None:
         """Stop everything and delete the platform's data. Raises PlatformError when something doesn't stop."""
-        if not self._is_there:
-            return
         with self._at_work(), uninterrupted():
             self._stop(STOP_ORDER, silent)
             self._cluster.remove()
             for path in self.state_dir.iterdir():
                 if path != self.lock.path:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-    @property
-    def _is_there(self) -> bool:
-        # Somebody may have deleted the folder of services that run.
-        return self.state_dir.exists() or bool(self.running())
 
     def expected(self) -> frozenset[str]:
         """Name the services that the last `up` has started; none after a `down`."""

@@ -55,11 +55,10 @@ class Engine:
 
     def view(self, name: str, sql: str) -> None:
         """Create a view of a query in DuckDB's SQL. Raises QueryError when that fails."""
-        with _one_line():
-            self._connection.execute(f"CREATE VIEW {self._name(name)} AS {sql}")
+        self.run(f"CREATE VIEW {self._name(name)} AS {sql}")
 
     def run(self, sql: str) -> None:
-        """Run SQL of our own, such as to merge two tables. Raises QueryError when there is no room for it."""
+        """Run SQL of our own, such as to merge two tables. Raises QueryError when that fails, also for lack of room."""
         with _one_line():
             self._connection.execute(sql)
 
@@ -113,9 +112,6 @@ class Engine:
             "SET lock_configuration = true",
         ):
             self._connection.execute(statement)
-        return self._asked(sql)
-
-    def _asked(self, sql: str) -> duckdb.DuckDBPyRelation:
         found = self._connection.sql(sql)
         if any(str(kind) in _WIDER for kind in found.types):
             found = found.project(", ".join(map(_projected, range(len(found.columns)), found.columns, found.types)))

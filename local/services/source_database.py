@@ -36,7 +36,6 @@ _SHOWS_ALL = SHOWS_ALL_ROWS.format(relations="ARRAY[to_regclass(%s)::oid]")
 _TAKEN = {"host", "port", "dbname", "sslmode", "sslrootcert", "user", "password"}
 # A person waits for it.
 ANSWER_S = 5
-CONNECT_TIMEOUT_S = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,7 +233,7 @@ class SourceDatabase:
 
 @contextlib.contextmanager
 def _cursor(parameters: Mapping[str, Any]) -> Iterator[Any]:
-    limits = {"connect_timeout": CONNECT_TIMEOUT_S, "options": f"-c lock_timeout={ANSWER_S}s"}
+    limits = {"connect_timeout": ANSWER_S, "options": f"-c lock_timeout={ANSWER_S}s"}
     with contextlib.closing(psycopg2.connect(**parameters, **limits)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:

@@ -99,7 +99,7 @@ class Collector:
             *([of_line("the database", "refuses the role", refused)] if refused else []),
             *self._of_passwords(answering),
             *problems.of_services(services, restarts, unproven, platform.processes.logs, now),
-            *self._of_pipeline(answering, restarts, unproven),
+            *self._of_pipeline(answering, restarts, unproven, data),
             *problems.of_look(usable - answering, HANGS_S),
             *(answering.ask(lambda: source_changes(platform.services, chosen), "postgres", "s3") or ()),
             *(one for table in data.tables for one in problems.of_table(table, platform.processes.log_file("job"))),
@@ -116,7 +116,7 @@ class Collector:
         return PipelineState(state=state, services=services, stages=stages, data=data, problems=found)
 
     def _of_pipeline(
-        self, answering: Answering, restarts: Mapping[str, Restarts], unproven: set[str]
+        self, answering: Answering, restarts: Mapping[str, Restarts], unproven: set[str], data: DataStatus
     ) -> Iterator[Problem]:
         platform, pipeline = self._platform, self._platform.pipeline
         for denial in platform.denials():
@@ -133,7 +133,7 @@ class Collector:
             failed = answering.ask(api.failures, "connect")
             log = platform.processes.log_file("connect")
             yield from problems.of_connectors(failed, restarts, unproven - platform.expected(), log, time.time())
-        if answering.ask(pipeline.source_is_read, "postgres") is False:
+        if data.wal is not None and not (data.slot and data.slot.active):
             yield Problem(
                 part=f"replication slot {pipeline.connectors.source.slot_name}", what="isn't read by anything"
             )

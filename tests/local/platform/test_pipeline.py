@@ -10,10 +10,11 @@ from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
+from confluent_kafka import KafkaException
 from psycopg2.errors import LockNotAvailable
 
 from db.source.replication import OUTBOX
-from local.errors import LostChangesError, PlatformError
+from local.errors import PlatformError
 from local.platform import job
 from local.platform import pipeline as module
 from local.platform.arriving import ENOUGH_S, MOVES_S
@@ -257,7 +258,8 @@ def test_a_bucket_that_doesnt_answer_yet_says_nothing_of_losses(
     found = services(tmp_path)
     state = SimpleNamespace(position=0, has_slot=True, problems=[])
     monkeypatch.setattr(found.database, "replication", lambda *_: state)
-    monkeypatch.setattr(found.kafka, "topic_id", lambda _name: "1")
+    monkeypatch.setattr(found.kafka, "topic_ids", lambda names: dict.fromkeys(names, "1"))
+    monkeypatch.setattr(found.kafka, "committed_offsets", Mock(side_effect=KafkaException("it just starts")))
     monkeypatch.setattr(ConnectApi, "stored_offsets", lambda *_: [])
     s3 = Mock(
         **{"get_object.side_effect": EndpointConnectionError(endpoint_url="s3"), "exceptions.NoSuchKey": KeyError}
@@ -295,6 +297,6 @@ def test_what_is_lost_is_told_before_a_connector_changes(tmp_path: Path, monkeyp
     monkeypatch.setattr(LocalPipeline, "lost_changes", lambda _: "the slot is gone")
     pipeline, started = moving(services(tmp_path)), list[bool]()
     monkeypatch.setattr(pipeline.connectors, "start_source", lambda: started.append(True))
-    with pytest.raises(LostChangesError, match="the slot is gone"):
+    with pytest.raises(PlatformError, match="the slot is gone"):
         pipeline.start_source()
     assert not started

@@ -64,7 +64,7 @@ def rings(alarm: dict[str, Any], *points: tuple[int | None, int | None]) -> bool
         words = {
             "FILL": lambda metric, instead: instead if metric is None else metric,
             "IF": lambda condition, one, other: one if condition else other,
-            "waiting": waiting,
+            "waiting0": waiting,
             "landed": landed,
         }
         return int(eval(wanted.replace(" AND ", " and "), {"__builtins__": {}}, words))  # noqa: S307  (checked above)
