@@ -133,8 +133,14 @@ class Platform:
             if "connect" not in before:
                 services.connect.install_plugins()
             services.kafka.users.client_file(READER, services.kafka.bootstrap_servers)
+
+        def end() -> None:
+            # A load in it may take long. What can't be stopped is told below.
+            with contextlib.suppress(PlatformError):
+                self._stop({"postgres"} - before, silent)
+
         try:
-            with self._denials_named(), Startup(self.processes.cancelled, progress).finished() as startup:
+            with self._denials_named(), Startup(self.processes.cancelled, progress, end).finished() as startup:
                 run_steps(startup, services, pipeline, self.processes)
             pipeline.check_all_flow()
         except BaseException as error:
