@@ -10,7 +10,6 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from botocore.exceptions import ClientError
 
 from plugins.source.source_connector import following_slot
 from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
@@ -191,16 +190,8 @@ def test_a_worker_that_just_starts_is_passed_over(watched: Watched, monkeypatch:
     assert watched.published[SOURCE] == {"RunningTaskCount": 1.0, "ErroredTaskCount": 0.0}
 
 
-@pytest.mark.parametrize(
-    "trouble",
-    [
-        ClientError({"Error": {"Code": "TooManyRequestsException"}}, "ListConnectors"),
-        KubernetesError("GET /status", 404, "no such connector"),
-        TypeError("half an answer"),
-    ],
-)
 def test_one_connectors_trouble_keeps_no_other_waiting(
-    trouble: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("CONNECTORS", f"{SOURCE},{SINK}")
     caplog.set_level("INFO", connector_restarts.__name__)
@@ -209,10 +200,10 @@ def test_one_connectors_trouble_keeps_no_other_waiting(
     def look_after(name: str) -> str:
         if name == SOURCE:
             assert other.wait(PATIENCE_S)
-            raise trouble
+            raise TypeError("half an answer")
         other.set()
         return "no failed task"
 
-    with pytest.raises(type(trouble)):
+    with pytest.raises(TypeError):
         connector_restarts.each_connector(look_after)
-    assert caplog.messages == [f"{SOURCE}: not looked after: {trouble}", f"{SINK}: no failed task"]
+    assert caplog.messages == [f"{SOURCE}: not looked after: half an answer", f"{SINK}: no failed task"]
