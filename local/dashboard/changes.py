@@ -123,10 +123,8 @@ class TopicChanges:
             if not first <= self._next <= end:
                 self._next = max(first, end - FIRST_EVENTS)
             for event in self._topic.raw_events(self._next) if self._next < end else ():
+                self._next = event.offset + 1
                 self._take(event)
-                # Events may have arrived since the end was queried.
-                end = max(end, event.offset + 1)
-            self._next = end
         return list(self._newest)
 
     def _take(self, event: RawEvent) -> None:

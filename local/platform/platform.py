@@ -49,7 +49,6 @@ from spark_jobs.runtime.archive import ROOT
 
 # Services that bring changes from the log; a query-based pipeline has none of them.
 CONNECTORS = ("kafka", "connect", "sink")
-RUNS = "all else runs, `./lake status` says how it is"
 
 
 class Platform:
@@ -133,14 +132,10 @@ class Platform:
             if "connect" not in before:
                 services.connect.install_plugins()
             services.kafka.users.client_file(READER, services.kafka.bootstrap_servers)
-
-        def end() -> None:
-            # A load in it may take long. What can't be stopped is told below.
-            with contextlib.suppress(PlatformError):
-                self._stop({"postgres"} - before, silent)
-
+        # With the server, a long load in it ends.
+        startup = Startup(self.processes.cancelled, progress, lambda: self._stop({"postgres"} - before, silent))
         try:
-            with self._denials_named(), Startup(self.processes.cancelled, progress, end).finished() as startup:
+            with self._denials_named(), startup.finished():
                 run_steps(startup, services, pipeline, self.processes)
             pipeline.check_all_flow()
         except BaseException as error:
@@ -149,7 +144,7 @@ class Platform:
                     self._stop([name for name in STOP_ORDER if name not in before], silent)
             elif stays:
                 # Keep running services up: the remedy needs them.
-                error.add_note(RUNS)
+                error.add_note("all else runs, `./lake status` says how it is")
             raise
 
     def revive(self, name: str) -> None:

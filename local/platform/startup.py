@@ -139,8 +139,6 @@ class Startup:
         self._say(Step(name=name, state=StepState.STARTED))
         try:
             note = work()
-        except CancelledError:
-            raise
         except BaseException as error:
             if self._cancelled.is_set():
                 raise CancelledError(f"{name} given up") from error

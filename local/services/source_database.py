@@ -195,8 +195,9 @@ class SourceDatabase:
 
     def table_at(self, slot: str, publication: str, position: int) -> str | None:
         """Return the table of the change at a position of the log, as schema.table; None when unknown."""
-        with _cursor(self._parameters) as cursor:
+        with contextlib.suppress(psycopg2.Error), _cursor(self._parameters) as cursor:
             return table_at(cursor, slot, publication, position)
+        return None
 
     def source_problems(self, wanted: SourceObjects, pipeline: str) -> list[str]:
         """Describe changes since a pipeline's database was prepared, a line each (db/source/plan.py)."""

@@ -61,17 +61,14 @@ class DataStatus:
 
 
 class RowCounts:
-    """Counts a table's rows, only when its last commit has changed, and one count of it at a time."""
+    """Counts a table's rows, only when its last commit has changed; until a count ends, the one before holds."""
 
     def __init__(self) -> None:
         self._counted: dict[str, tuple[str, int]] = {}
         self._counting: set[str] = set()
 
     def count(self, lake: Lake, column: str, commit: str) -> int | None:
-        """Return the row count as of the newest commit, using one of its columns. Raises LakeError.
-
-        While another thread counts, the count before, if any.
-        """
+        """Return the row count as of the newest commit, using one of its columns. Raises LakeError."""
         table = lake.base_uri
         known = self._counted.get(table)
         if (known is None or known[0] != commit) and table not in self._counting:

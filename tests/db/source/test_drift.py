@@ -97,9 +97,7 @@ def test_columns_whose_default_older_rows_got_without_an_event(database: Connect
     assert SourceDatabase(database).with_default("S", "T", names) == {"fast", "Slow One", "dropped", "number"}
 
 
-def test_a_locked_table_keeps_no_connection_waiting(
-    database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_locked_table_keeps_nobody_waiting(database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_database, "ANSWER_S", 1)
     execute(database, "CREATE SCHEMA datalake; CREATE TABLE datalake.cdc_events ()")
     with contextlib.closing(psycopg2.connect(**database)) as locking, locking.cursor() as cursor:

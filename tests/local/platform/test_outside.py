@@ -2,10 +2,10 @@
 
 import json
 import threading
-from contextlib import nullcontext
 from pathlib import Path
 from unittest.mock import Mock
 
+import psycopg2
 import pytest
 
 from contract import rds_ca
@@ -170,24 +170,25 @@ def test_status_says_why_the_database_says_nothing(
     found = [str(problem) for problem in Collector(Platform(tmp_path)).look().problems]
     ended.set()
     assert line in found
-    assert [one for one in found if "doesn't run" in one]
+
+
+def test_a_database_that_is_away_names_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psycopg2, "connect", Mock(side_effect=psycopg2.OperationalError("refused")))
+    assert SourceDatabase({"dbname": "shop"}).table_at("cdc_shop", "cdc_shop", 1) is None
 
 
 def test_a_password_is_kept_unless_another_command_is_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("find_password", "check_outside"):
         monkeypatch.setattr(command, name, lambda *_: "of today")
     monkeypatch.setattr(Platform, "_choose_ports", Mock(side_effect=PlatformError("no free port")))
-    kept, other = tmp_path / "secrets" / "connector", Lock(tmp_path / "lock")
-    kept.parent.mkdir()
-    for lock, error, content in (
-        (other.held(), LockedError, "of yesterday"),
-        (nullcontext(), PlatformError, "of today\n"),
-    ):
-        kept.write_text("of yesterday")
-        platform = Platform(tmp_path, at_pipeline(PlatformOptions(), tmp_path, "pagilaquery", "host=db.example.org"))
-        with lock, pytest.raises(error):
-            platform.up()
-        assert kept.read_text() == content
+    platform = Platform(tmp_path, at_pipeline(PlatformOptions(), tmp_path, "pagilaquery", "host=db.example.org"))
+    kept = tmp_path / "secrets" / "connector"
+    with Lock(tmp_path / "lock").held(), pytest.raises(LockedError):
+        platform.up()
+    assert not kept.exists()
+    with pytest.raises(PlatformError, match="no free port"):
+        platform.up()
+    assert kept.read_text() == "of today\n"
 
 
 @pytest.mark.integration

@@ -343,7 +343,6 @@ def test_a_wrong_release_stops_nothing_and_another_one_the_worker(
 def test_a_job_that_is_older_than_the_catalog_starts_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch, catalog: float | None, stopped: list[str]
 ) -> None:
-    """The supervisor was ended when it had started the catalog, but not yet the job."""
     began = {"job": 2.0, **({"moto": catalog} if catalog else {})}
     processes = {name: Mock(**{"create_time.return_value": at}) for name, at in began.items()}
     monkeypatch.setattr(Platform, "running", lambda _self: set(processes))
