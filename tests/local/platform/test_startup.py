@@ -343,14 +343,13 @@ def test_a_wrong_release_stops_nothing_and_another_one_the_worker(
 def test_a_job_that_is_older_than_the_catalog_starts_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch, catalog: float | None, stopped: list[str]
 ) -> None:
-    began = {"job": 2.0, **({"moto": catalog} if catalog else {})}
-    processes = {name: Mock(**{"create_time.return_value": at}) for name, at in began.items()}
+    began = (("job", 2.0), ("moto", catalog))
+    processes = {name: Mock(**{"create_time.return_value": at}) for name, at in began if at}
     monkeypatch.setattr(Platform, "running", lambda _self: set(processes))
     monkeypatch.setattr(Processes, "main", lambda _self, name: processes.get(name))
     monkeypatch.setattr(Platform, "_stop", lambda _self, names, _progress: found.extend(names))
     found = list[str]()
-    assert Platform(folder, PlatformOptions())._settle() == processes.keys() - stopped
-    assert found == stopped
+    assert (Platform(folder, PlatformOptions())._settle(), found) == (processes.keys() - stopped, stopped)
 
 
 @pytest.mark.parametrize("broken", ["Platform._stop_outdated", "run_steps"])

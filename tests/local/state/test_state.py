@@ -22,7 +22,7 @@ from local.look.json_lines import BUCKET, prefix
 from local.platform.services import LocalDerived
 from local.problem import Problem
 from local.services.source_database import OutboxQueue, Slot
-from local.sink.settings import UnavailableError
+from local.sink.settings import SinkError, UnavailableError
 from local.state import collect, services
 from local.state.quarantine import MOST_BYTES, REASON_CHARACTERS, SHOWN, Quarantine, QuarantinedLine, entry
 from local.state.stages import Stage, Stages, Trail, on_wall_clock, wal_bytes
@@ -39,7 +39,8 @@ def test_a_service_that_hangs_during_a_look_is_asked_nothing_more(monkeypatch: p
     resumed.set()
     assert answering.ask(lambda: 1, "postgres", "s3") is None
     assert answering.ask(lambda: 1, "s3") == 1
-    assert answering.ask(Mock(side_effect=UnavailableError("s3://landing: no connection")), "s3") is None
+    for error in (UnavailableError("s3://landing: no connection"), SinkError("s3://landing: NoSuchBucket")):
+        assert answering.ask(Mock(side_effect=error), "s3") is None
     with pytest.raises(ValueError, match="invalid literal"):
         answering.ask(lambda: int("x"), "s3")
 
