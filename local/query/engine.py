@@ -112,6 +112,9 @@ class Engine:
             "SET lock_configuration = true",
         ):
             self._connection.execute(statement)
+        return self._asked(sql)
+
+    def _asked(self, sql: str) -> duckdb.DuckDBPyRelation:
         found = self._connection.sql(sql)
         if any(str(kind) in _WIDER for kind in found.types):
             found = found.project(", ".join(map(_projected, range(len(found.columns)), found.columns, found.types)))

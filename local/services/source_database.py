@@ -234,7 +234,7 @@ class SourceDatabase:
 
 @contextlib.contextmanager
 def _cursor(parameters: Mapping[str, Any]) -> Iterator[Any]:
-    limits = {"connect_timeout": ANSWER_S, "options": f"-c lock_timeout={ANSWER_S}s"}
+    limits: dict[str, Any] = {"connect_timeout": ANSWER_S, "options": f"-c lock_timeout={ANSWER_S}s"}
     with contextlib.closing(psycopg2.connect(**parameters, **limits)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
