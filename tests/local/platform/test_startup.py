@@ -347,8 +347,8 @@ def test_a_job_that_is_older_than_the_catalog_starts_again(
     processes = {name: Mock(**{"create_time.return_value": at}) for name, at in began if at}
     monkeypatch.setattr(Platform, "running", lambda _self: set(processes))
     monkeypatch.setattr(Processes, "main", lambda _self, name: processes.get(name))
-    monkeypatch.setattr(Platform, "_stop", lambda _self, names, _progress: found.extend(names))
     found = list[str]()
+    monkeypatch.setattr(Platform, "_stop", lambda _self, names, _progress: found.extend(names))
     assert (Platform(folder, PlatformOptions())._settle(), found) == (processes.keys() - stopped, stopped)
 
 
