@@ -24,11 +24,3 @@ class LockedError(PlatformError):
     def __init__(self, message: str, holder: int | None) -> None:
         super().__init__(message)
         self.holder = holder
-
-
-class LostChangesError(PlatformError):
-    """Changes don't leave the source, or some never arrived: a person must decide."""
-
-
-class FailingTablesError(PlatformError):
-    """Some tables' data doesn't come; one line per table gives the reason. All others flow."""

@@ -1,11 +1,14 @@
 """A table's last changes, each with its row's previous values: of captured tables from their topics' events."""
 
+import contextlib
 import json
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
+
+from confluent_kafka import KafkaException
 
 from contract.events import (
     CREATE,
@@ -114,15 +117,14 @@ class TopicChanges:
         self._newest: deque[Change] = deque(maxlen=SHOWN)
 
     def read(self) -> list[Change]:
-        """Return the last changes, newest first, including new ones. Raises KafkaException, TimeoutError."""
-        first, end = self._topic.bounds()
-        if not first <= self._next <= end:
-            self._next = max(first, end - FIRST_EVENTS)
-        for event in self._topic.raw_events(self._next) if self._next < end else ():
-            self._take(event)
-            # Events may have arrived since the end was queried.
-            end = max(end, event.offset + 1)
-        self._next = end
+        """Return the last changes, newest first, including new ones; the previous ones when that fails."""
+        with contextlib.suppress(KafkaException, TimeoutError):
+            first, end = self._topic.bounds()
+            if not first <= self._next <= end:
+                self._next = max(first, end - FIRST_EVENTS)
+            for event in self._topic.raw_events(self._next) if self._next < end else ():
+                self._next = event.offset + 1
+                self._take(event)
         return list(self._newest)
 
     def _take(self, event: RawEvent) -> None:

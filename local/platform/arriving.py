@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from local.errors import FailingTablesError
+from local.errors import PlatformError
 from local.look.json_lines import read_to
 from local.look.lake import LakeError
 from local.platform.job import TableState, loading
@@ -46,7 +46,7 @@ class Arriving:
     def is_over(self, known: Collection[str], states: Mapping[str, TableState], say: Callable[[str], None]) -> bool:
         """Tell whether all have come, or move and were waited for long enough; `say` is told the progress.
 
-        `known`: the catalog's tables. Raises FailingTablesError when only failing tables are left.
+        `known`: the catalog's tables. Raises PlatformError when only failing tables are left.
         """
         now = time.monotonic()
         self.left = [table for table in self.left if table.lake_name not in known or not self._is_there(table)]
@@ -65,7 +65,7 @@ class Arriving:
         self._failing_since = now if self._failing_since is None else self._failing_since
         if now - self._failing_since >= PATIENCE_S:
             what = "tables aren't in the lake: the job fails at them, and tries again within 5 minutes"
-            raise FailingTablesError("\n".join([f"{len(self.left)} of {len(self._tables)} {what}", *fails]))
+            raise PlatformError("\n".join([f"{len(self.left)} of {len(self._tables)} {what}", *fails]))
         return False
 
     def note(self) -> str:

@@ -105,7 +105,7 @@ def endpoint_lines(platform: Platform) -> Iterator[str]:
         ("Connect", f"{here.connect.url}/connectors"),
     )
     landing = "" if queried else f"landing in s3://{LANDING_BUCKET}, "
-    lake = here.lake.base_uri if len(topics) == 1 else f"s3://{LAKE_BUCKET}"
+    lake = here.tables[0].lake.base_uri if len(topics) == 1 else f"s3://{LAKE_BUCKET}"
     rows = (
         ("source", _source(platform)),
         *(() if queried else connectors),

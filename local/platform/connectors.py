@@ -8,7 +8,7 @@ import json
 import sys
 import time
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psycopg2
@@ -46,34 +46,23 @@ ASIDE = "set-aside.json"
 SINK_GRACE_S = 30
 
 
+@dataclass(frozen=True)
 class SetAside:
     """Content of the file at `path`: the tables, as `schema.table`, and why each was set aside.
 
     A missing or corrupt file names none: the tables are added again, and read.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    path: Path
 
     def read(self) -> dict[str, str]:
         with contextlib.suppress(FileNotFoundError, ValueError, AttributeError):
-            content = json.loads(self._path.read_text(encoding="utf-8"))
+            content = json.loads(self.path.read_text(encoding="utf-8"))
             return {str(table): str(reason) for table, reason in content.items()}
         return {}
 
-    def put(self, table: str, reason: str) -> None:
-        self._write({**self.read(), table: reason})
-
-    def take_back(self, tables: Iterable[str]) -> list[str]:
-        """Forget that these tables were set aside; name those that were."""
-        before = self.read()
-        back = [table for table in tables if table in before]
-        if back:
-            self._write({table: reason for table, reason in before.items() if table not in back})
-        return back
-
-    def _write(self, content: dict[str, str]) -> None:
-        write_private(self._path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    def write(self, content: Mapping[str, str]) -> None:
+        write_private(self.path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def published(pipeline: Pipeline) -> Expected:
@@ -241,15 +230,16 @@ class Connectors:
                 with contextlib.closing(connect(self._services.database.parameters())) as connection:
                     found = what_stops(connection, entry)
                 reason += f"; found in {found}" if found else ""
-        self.aside.put(failure.table, reason)
+        self.aside.write({**self.aside.read(), failure.table: reason})
         self.start_source()
         return failure.table
 
     def take_back(self, tables: Iterable[str]) -> list[str]:
         """Capture and read the set-aside ones of these tables; name them. Raises PlatformError when one fails again."""
         self.set_aside()  # if no supervisor has done so
-        back = self.aside.take_back(tables)
-        if back:
+        before = self.aside.read()
+        if back := [table for table in tables if table in before]:
+            self.aside.write({table: reason for table, reason in before.items() if table not in back})
             self.start_source()
         if again := [f"{table}: {reason}" for table, reason in self.aside.read().items() if table in back]:
             raise PlatformError(f"set aside again: {'; '.join(again)}")

@@ -11,13 +11,13 @@ from contract.lake import LANDING_PREFIX
 from contract.table_names import table_option
 from db.connecting import connect
 from db.source.replication import COMMAND
-from local.errors import FailingTablesError, LostChangesError, PlatformError
+from local.errors import PlatformError
 from local.platform.arriving import ENOUGH_S, GOES_ON, MOVES_S, Arriving
 from local.platform.connectors import Connectors, published
 from local.platform.job import TableStates, ask, start_job
 from local.platform.services import GLUE_DATABASE, LANDING_BUCKET, LocalTable, Services
 from local.problem import set_aside
-from local.resnapshot.recreated_topic import FormerTopic
+from local.resnapshot.recreated_topic import FormerTopics
 from local.services.connect_api import RequestError
 from local.services.processes import Processes
 from local.services.source_database import Slot, has_rows
@@ -54,28 +54,22 @@ class LocalPipeline:
         database = self._services.database
         return database.slot(self.connectors.source.slot_name, database.wal_position())
 
-    def source_is_read(self) -> bool:
-        slot = self.slot()
-        return slot is not None and slot.active
-
-    def former_topics(self) -> list[FormerTopic]:
-        """Return, for each table, the comparison of its landed records with its current topic."""
-        return [
-            FormerTopic(
-                kafka=self._services.kafka,
-                s3=self._services.s3,
-                topic=table.topic,
-                planned=self.connectors.topics,
-                sink=self.connectors.sink.name,
-                folder=self._services.folder / "sink",
-                way_out=self._published.way_out,
-            )
-            for table in self.tables
-        ]
+    @property
+    def _former_topics(self) -> FormerTopics:
+        """The comparison of the tables' landed records with their current topics."""
+        return FormerTopics(
+            kafka=self._services.kafka,
+            s3=self._services.s3,
+            topics=[table.topic for table in self.tables],
+            planned=self.connectors.topics,
+            sink=self.connectors.sink.name,
+            folder=self._services.folder / "sink",
+            way_out=self._published.way_out,
+        )
 
     def former_topic_problem(self) -> str | None:
         """Describe in one line the first topic that isn't the one whose records were landed."""
-        return next((problem for former in self.former_topics() if (problem := former.problem())), None)
+        return next(iter(self._former_topics.problems().values()), None)
 
     def lost_changes(self) -> str | None:
         """Return in one line why changes don't leave the source, or are lost for good; None when all is well."""
@@ -96,7 +90,7 @@ class LocalPipeline:
         """Move the landed objects of recreated topics away; return their number."""
         self._services.connect.api.stop(self.connectors.sink.name)
         self._processes.stop("sink", grace_s=0)
-        return sum(former.set_aside() for former in self.former_topics() if former.problem())
+        return self._former_topics.set_aside()
 
     def start_source(self) -> str:
         """Configure the source connector and wait until everything committed so far is in the topics."""
@@ -129,10 +123,10 @@ class LocalPipeline:
         return {table.name: aside[table.name] for table in self.tables if table.name in aside}
 
     def check_all_flow(self) -> None:
-        """Raise FailingTablesError when a table is set aside."""
+        """Raise PlatformError when a table is set aside."""
         if aside := self.tables_aside():
             lines = (f"    {set_aside(table, reason)}" for table, reason in aside.items())
-            raise FailingTablesError("\n".join([f"{len(aside)} of {len(self.tables)} tables are set aside", *lines]))
+            raise PlatformError("\n".join([f"{len(aside)} of {len(self.tables)} tables are set aside", *lines]))
 
     def wait_landed(self) -> str:
         """Wait until the sink has landed everything that is in the topics now."""
@@ -174,7 +168,7 @@ class LocalPipeline:
         """Wait until each table with events is in the lake and in the catalog, which the job fills when it starts.
 
         A table without events doesn't exist before its first one. A new one is there with all that has landed by now;
-        what still moves after a while is left to itself, and the note says how far it is. Raises FailingTablesError
+        what still moves after a while is left to itself, and the note says how far it is. Raises PlatformError
         for tables that never come.
         """
         wanted = self.awaited()
@@ -199,8 +193,8 @@ class LocalPipeline:
         found = []
         with contextlib.closing(connect(self._services.database.parameters())) as connection:
             for table in tables:
-                # Where a policy may hide rows, the job fails at that table alone, and says so.
-                with contextlib.suppress(psycopg2.errors.InsufficientPrivilege):
+                # At a table that can't be read, the job fails at that alone, and says so.
+                with contextlib.suppress(psycopg2.Error):
                     if not has_rows(connection, table.entry):
                         continue
                 found.append(table)
@@ -208,7 +202,7 @@ class LocalPipeline:
 
     def topic_ends(self) -> dict[str, int]:
         """Return the offset that the next event of each topic will get."""
-        return self._services.topic.ends(table.topic.name for table in self.tables)
+        return self.tables[0].topic.ends(table.topic.name for table in self.tables)
 
     def sink_offsets(self) -> dict[str, int]:
         """Return the offset at which the sink resumes in each topic: everything before it is in the landing bucket."""
@@ -227,8 +221,8 @@ class LocalPipeline:
     ) -> None:
         """Wait for data that a service or its connector brings; `missing` names what is left of it.
 
-        Ends at once, with the reason, when the service is dead or the connector has failed. Raises PlatformError, and
-        LostChangesError when changes were lost.
+        Ends at once, with the reason, when the service is dead, the connector has failed, or changes were lost. Raises
+        PlatformError.
         """
         started = looked = time.monotonic()
         while not _is(reached):
@@ -252,21 +246,21 @@ class LocalPipeline:
         if connector == self.connectors.source.name and self.connectors.set_aside() is not None:
             return
         if COMMAND in reason:
-            raise LostChangesError(f"connector {connector} has failed: {reason}")
+            raise PlatformError(f"connector {connector} has failed: {reason}")
         raise PlatformError(f"connector {connector} has failed: {reason} ({self._processes.log_file('connect')})")
 
     def _check_nothing_is_lost(self) -> None:
-        """Raise LostChangesError when the awaited data can't come. A service that is down is ignored."""
+        """Raise PlatformError when the awaited data can't come. A service that is down is ignored."""
         try:
             problem = self.lost_changes()
         except (KafkaException, TimeoutError, RequestError, psycopg2.Error, UnavailableError):
             return
         if problem:
-            raise LostChangesError(problem)
+            raise PlatformError(problem)
 
     def _delivery(self) -> Callable[[], bool]:
         """Return a check: has Debezium delivered everything that was committed when it began to stream?"""
-        database, topic = self._services.database, self._services.topic
+        database, topic = self._services.database, self.tables[0].topic
         slot_name = self.connectors.source.slot_name
         with_outbox = self._services.pipeline.outbox is not None
         position: str | None = None
@@ -307,10 +301,6 @@ class QueriedPipeline(LocalPipeline):
 
     def slot(self) -> Slot | None:
         return None
-
-    def source_is_read(self) -> bool:
-        """Return True: there is no slot to read."""
-        return True
 
     def lost_changes(self) -> str | None:
         """Return None: the next query sees what the last one missed, and the job stops where it can't continue."""

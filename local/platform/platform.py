@@ -49,7 +49,6 @@ from spark_jobs.runtime.archive import ROOT
 
 # Services that bring changes from the log; a query-based pipeline has none of them.
 CONNECTORS = ("kafka", "connect", "sink")
-RUNS = "all else runs, `./lake status` says how it is"
 
 
 class Platform:
@@ -90,11 +89,11 @@ class Platform:
     def topic(self) -> Topic:
         """The first table's topic. Raises PlatformError as `source` does."""
         self._require_passwords("kafka")
-        return self.services.topic
+        return self.services.tables[0].topic
 
     @property
     def lake(self) -> Lake:
-        return self.services.lake
+        return self.services.tables[0].lake
 
     @property
     def pipeline(self) -> LocalPipeline:
@@ -133,8 +132,10 @@ class Platform:
             if "connect" not in before:
                 services.connect.install_plugins()
             services.kafka.users.client_file(READER, services.kafka.bootstrap_servers)
+        # With the server, a long load in it ends.
+        startup = Startup(self.processes.cancelled, progress, lambda: self._stop({"postgres"} - before, silent))
         try:
-            with self._denials_named(), Startup(self.processes.cancelled, progress).finished() as startup:
+            with self._denials_named(), startup.finished():
                 run_steps(startup, services, pipeline, self.processes)
             pipeline.check_all_flow()
         except BaseException as error:
@@ -143,7 +144,7 @@ class Platform:
                     self._stop([name for name in STOP_ORDER if name not in before], silent)
             elif stays:
                 # Keep running services up: the remedy needs them.
-                error.add_note(RUNS)
+                error.add_note("all else runs, `./lake status` says how it is")
             raise
 
     def revive(self, name: str) -> None:
@@ -168,7 +169,8 @@ class Platform:
 
     def down(self, progress: Progress = silent) -> None:
         """Stop everything in order; the data stays. Does nothing to a platform that doesn't run."""
-        if not self.state_dir.exists():
+        # Somebody may have deleted the folder of services that run.
+        if not self.state_dir.exists() and not self.running():
             return
         with self._at_work(), uninterrupted():
             self._stop(STOP_ORDER, progress)
@@ -176,8 +178,6 @@ class Platform:
 
     def remove(self) -> None:
         """Stop everything and delete the platform's data. Raises PlatformError when something doesn't stop."""
-        if not self.state_dir.exists():
-            return
         with self._at_work(), uninterrupted():
             self._stop(STOP_ORDER, silent)
             self._cluster.remove()
@@ -190,8 +190,6 @@ class Platform:
         return self.record.read().services
 
     def running(self) -> set[str]:
-        if not self.state_dir.exists():
-            return set()
         return {name for name in self.processes.find() if self.processes.main(name) is not None}
 
     def require(self, *names: str) -> None:
@@ -287,7 +285,8 @@ class Platform:
             stale.add("connect")
         if self._cluster.state == STOPPING:
             stale.add("postgres")  # it may wait for its clients to leave
-        if "moto" not in running:
+        catalog, job = map(self.processes.main, ("moto", "job"))
+        if job and (catalog is None or job.create_time() < catalog.create_time()):
             stale.add("job")  # a new catalog is empty, and the job fills it when it starts
         self._stop([name for name in STOP_ORDER if name in stale], silent)
         return running - stale

@@ -173,16 +173,6 @@ class Services:
             services.append(self.postgres)
         return {service.name: service for service in services}
 
-    @property
-    def topic(self) -> Topic:
-        """The topic of the first table's change events: the outbox's, where that is captured."""
-        return self.tables[0].topic
-
-    @property
-    def lake(self) -> Lake:
-        """The lake's first table."""
-        return self.tables[0].lake
-
     def chosen(self, names: Sequence[str] = ()) -> tuple[LocalTable, ...]:
         """Return the tables of these names, or all. Raises UserError."""
         entries = self.pipeline.named(names)

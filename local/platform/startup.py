@@ -87,13 +87,14 @@ def uninterrupted() -> Iterator[None]:
 class Startup:
     """Steps that run in threads.
 
-    The first failure, or the user's interrupt, sets `cancelled`, and the other steps give up. When a step that runs
-    `alone` fails, only the steps that need it don't start.
+    The first failure, or the user's interrupt, sets `cancelled`, and the other steps give up: `end` ends what they may
+    still wait for. When a step that runs `alone` fails, only the steps that need it don't start.
     """
 
-    def __init__(self, cancelled: threading.Event, progress: Progress) -> None:
+    def __init__(self, cancelled: threading.Event, progress: Progress, end: Callable[[], None] = lambda: None) -> None:
         self._cancelled = cancelled
         self._progress = progress
+        self._end = end
         self._speaking = threading.Lock()
         self._pool = ThreadPoolExecutor(MAXIMUM_STEPS, thread_name_prefix="start")
         self._steps: list[Future[None]] = []
@@ -104,13 +105,15 @@ class Startup:
         try:
             yield self
             # In slices, so that an interrupt is seen at once where a long wait on a lock would delay it.
-            while wait(self._steps, timeout=WAIT_S).not_done:
+            while wait(self._steps, timeout=WAIT_S).not_done and not self._cancelled.is_set():
                 pass
         except BaseException:
             self._cancelled.set()
             raise
         finally:
             with uninterrupted():
+                if self._cancelled.is_set():
+                    self._end()
                 self._pool.shutdown(wait=True)
         errors = [error for step in self._steps if (error := step.exception()) is not None]
         for error in sorted(errors, key=lambda error: isinstance(error, CancelledError)):
@@ -136,9 +139,9 @@ class Startup:
         self._say(Step(name=name, state=StepState.STARTED))
         try:
             note = work()
-        except CancelledError:
-            raise
-        except BaseException:
+        except BaseException as error:
+            if self._cancelled.is_set():
+                raise CancelledError(f"{name} given up") from error
             if not alone:
                 self._cancelled.set()
             self._say(Step(name=name, state=StepState.FAILED, seconds=time.monotonic() - started))

@@ -28,12 +28,10 @@ from local.platform.platform import Platform
 from local.platform.services import GLUE_DATABASE, LocalTable
 from local.query import formats
 from local.query.engine import QueryError, engine
-from local.query.query import LakeTable, Loading, Period, QueriedLake, ask
+from local.query.query import BATCH_ROWS, LakeTable, Loading, Period, QueriedLake, ask
 from local.query.silver import FOLDER, Silver, append, check_free, glue_types, write
 from local.state.services import require_answers
 from settings.pipeline import Pipeline
-
-BATCH_ROWS = 16_384
 
 
 def create(lake: QueriedLake, created: CreatedTable, period: Period, out: Path | None = None) -> pyarrow.Table:

@@ -55,11 +55,10 @@ class Engine:
 
     def view(self, name: str, sql: str) -> None:
         """Create a view of a query in DuckDB's SQL. Raises QueryError when that fails."""
-        with _one_line():
-            self._connection.execute(f"CREATE VIEW {self._name(name)} AS {sql}")
+        self.run(f"CREATE VIEW {self._name(name)} AS {sql}")
 
     def run(self, sql: str) -> None:
-        """Run SQL of our own, such as to merge two tables. Raises QueryError when there is no room for it."""
+        """Run SQL of our own, such as to merge two tables. Raises QueryError when that fails, also for lack of room."""
         with _one_line():
             self._connection.execute(sql)
 

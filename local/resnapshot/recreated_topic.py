@@ -4,7 +4,7 @@ Object names contain offsets, which begin at 0 again. The sink refuses to mix th
 of the former topic are set aside, never deleted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,15 +25,15 @@ FORMER_PREFIX = "former"
 
 
 @dataclass(frozen=True, kw_only=True)
-class FormerTopic:
-    """What `sink` has landed and its topic now. `planned`: the topics to be; `way_out`: what to run after a loss.
+class FormerTopics:
+    """What `sink` has landed of these topics, and the topics now. `planned`: the topics to be.
 
-    `folder`: where the stand-in of the sink keeps its files.
+    `way_out`: what to run after a loss. `folder`: where the stand-in of the sink keeps its files.
     """
 
     kafka: Kafka
     s3: S3
-    topic: Topic
+    topics: Sequence[Topic]
     planned: Sequence[PlannedTopic]
     sink: str
     folder: Path
@@ -43,52 +43,61 @@ class FormerTopic:
     def _store(self) -> LandingStore:
         return LandingStore(self.s3.client(), LANDING_BUCKET, self.sink)
 
-    def problem(self) -> str | None:
-        """Describe in one line what happened to the topic; None when nothing did or that is unknown."""
-        topic_id = self.kafka.topic_id(self.topic.name)
+    def problems(self) -> dict[str, str]:
+        """Describe in one line what happened to a topic, by its name; all are looked at together."""
+        ids = self.kafka.topic_ids(topic.name for topic in self.topics)
+        lost = self._with_lost_records(ids)
+        found = ((name, self._problem(name, topic_id, lost=name in lost)) for name, topic_id in ids.items())
+        return {name: problem for name, problem in found if problem}
+
+    def _problem(self, name: str, topic_id: str | None, *, lost: bool) -> str | None:
         if topic_id is None:
-            return f"the topic {self.topic.name} is gone, and with it events that may not be landed: {self.way_out}"
-        noted = self._store.topic_id(self.topic.name)
+            return f"the topic {name} is gone, and with it events that may not be landed: {self.way_out}"
+        noted = self._store.topic_id(name)
         if noted is not None and noted != topic_id:
             return (
-                f"the topic {self.topic.name} was deleted and made again, events may be lost, and the sink lands"
+                f"the topic {name} was deleted and made again, events may be lost, and the sink lands"
                 f" nothing of the new one next to the former one's objects: {self.way_out}"
             )
-        if self._has_lost_records():
-            return (
-                f"Kafka has lost records of {self.topic.name} that were landed already, perhaps others: {self.way_out}"
-            )
+        if lost:
+            return f"Kafka has lost records of {name} that were landed already, perhaps others: {self.way_out}"
         return None
 
     def set_aside(self) -> int:
-        """Move the former topic's objects to another prefix, so that the sink starts over; return their number.
+        """Move the former topics' objects to another prefix, so that the sink starts over; return their number.
 
         Raises PlatformError, KafkaException and botocore's errors; after an interruption, another call continues.
         """
-        if self._has_lost_records():
+        if not (former := self.problems()):
+            return 0
+        for name in self._with_lost_records(self.kafka.topic_ids(former)):
             # Its offsets would occur twice.
-            self.kafka.delete_topic(self.topic.name)
+            self.kafka.delete_topic(name)
         self.kafka.create_topics(self.planned)
-        name = self._store.topic_id(self.topic.name) or "unknown"
-        moved = self._move(f"{LANDING_PREFIX}/{self.topic.name}/", f"{FORMER_PREFIX}/{name}/")
+        return sum(map(self._set_aside, former))
+
+    def _set_aside(self, topic: str) -> int:
+        name = self._store.topic_id(topic) or "unknown"
+        moved = self._move(f"{LANDING_PREFIX}/{topic}/", f"{FORMER_PREFIX}/{name}/")
         # An offset names another record in the new topic.
         passed_over = read_held(self.folder / PASSED_OVER)
-        if (others := [one for one in passed_over if one.topic != self.topic.name]) != passed_over:
+        if (others := [one for one in passed_over if one.topic != topic]) != passed_over:
             write_held(self.folder / PASSED_OVER, others)
         # The notes go last: until then the sink refuses to start.
         client = self.s3.client()
         for key in keys(client, LANDING_BUCKET, f".indexes/{self.sink}/"):
             client.delete_object(Bucket=LANDING_BUCKET, Key=key)
-        for key in LandingStore.note_keys(self.sink, self.topic.name):
+        for key in LandingStore.note_keys(self.sink, topic):
             self._move(key, f"{FORMER_PREFIX}/{name}/")
         return moved
 
-    def _has_lost_records(self) -> bool:
+    def _with_lost_records(self, ids: Mapping[str, str | None]) -> set[str]:
+        names = [name for name, topic_id in ids.items() if topic_id]
         try:
-            committed = self.kafka.committed_offset(sink_group(self.sink), self.topic.name)
-            return committed is not None and committed > self.topic.bounds()[1]
+            committed = self.kafka.committed_offsets(sink_group(self.sink), names)
+            return {name for name, end in self.topics[0].ends(names).items() if (committed[name] or 0) > end}
         except KafkaException:
-            return False
+            return set()
 
     def _move(self, prefix: str, target: str) -> int:
         client = self.s3.client()

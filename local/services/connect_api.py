@@ -141,7 +141,7 @@ class ConnectApi:
         if last is None:
             return ""
         age = datetime.now(UTC) - datetime.fromisoformat(last["at"]).replace(tzinfo=UTC)
-        return _TRACE_ENDS.split(text[last.end() :], maxsplit=1)[0] if age.total_seconds() < TRIED_S else ""
+        return _TRACE_ENDS.split(text[last.end() :], maxsplit=1)[0] if 0 <= age.total_seconds() < TRIED_S else ""
 
     def _log_tail(self) -> str:
         return tail(self.log, LOG_BYTES) if self.log else ""

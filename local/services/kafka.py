@@ -235,23 +235,21 @@ class Kafka:
             if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise PlatformError(f"topic {name} can't be deleted: {error.args[0].str()}") from error
 
-    def topic_id(self, name: str) -> str | None:
-        """Return a topic's id, which changes when it is recreated under its name; None when there is no such topic.
+    def topic_ids(self, names: Iterable[str]) -> dict[str, str | None]:
+        """Return topics' ids, which change when one is recreated under its name; None where there is no such topic.
 
         Raises KafkaException when the broker doesn't answer.
         """
         admin = self._admin()  # results are lost if the client is collected first
-        answer = admin.describe_topics(TopicCollection([name]), request_timeout=REQUEST_TIMEOUT_S)
-        try:
-            return str(answer[name].result().topic_id)
-        except KafkaException as error:
-            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-                return None
-            raise
-
-    def committed_offset(self, group: str, topic: str) -> int | None:
-        """Return the offset at which a consumer group resumes in partition 0; None before its first commit."""
-        return self.committed_offsets(group, [topic])[topic]
+        found: dict[str, str | None] = {}
+        for name, answer in admin.describe_topics(TopicCollection([*names]), request_timeout=REQUEST_TIMEOUT_S).items():
+            try:
+                found[name] = str(answer.result().topic_id)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise
+                found[name] = None
+        return found
 
     def committed_offsets(self, group: str, topics: Sequence[str]) -> dict[str, int | None]:
         """Return the offset at which a consumer group resumes in each topic's partition 0, None before a commit.

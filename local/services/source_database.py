@@ -36,7 +36,6 @@ _SHOWS_ALL = SHOWS_ALL_ROWS.format(relations="ARRAY[to_regclass(%s)::oid]")
 _TAKEN = {"host", "port", "dbname", "sslmode", "sslrootcert", "user", "password"}
 # A person waits for it.
 ANSWER_S = 5
-_SETTINGS: dict[str, Any] = {"connect_timeout": 5, "options": OWN_NAMES}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,8 +195,9 @@ class SourceDatabase:
 
     def table_at(self, slot: str, publication: str, position: int) -> str | None:
         """Return the table of the change at a position of the log, as schema.table; None when unknown."""
-        with _cursor(self._parameters) as cursor:
+        with contextlib.suppress(psycopg2.Error), _cursor(self._parameters) as cursor:
             return table_at(cursor, slot, publication, position)
+        return None
 
     def source_problems(self, wanted: SourceObjects, pipeline: str) -> list[str]:
         """Describe changes since a pipeline's database was prepared, a line each (db/source/plan.py)."""
@@ -234,7 +234,8 @@ class SourceDatabase:
 
 @contextlib.contextmanager
 def _cursor(parameters: Mapping[str, Any]) -> Iterator[Any]:
-    with contextlib.closing(psycopg2.connect(**parameters, **_SETTINGS)) as connection:
+    limits: dict[str, Any] = {"connect_timeout": ANSWER_S, "options": f"{OWN_NAMES} -c lock_timeout={ANSWER_S}s"}
+    with contextlib.closing(psycopg2.connect(**parameters, **limits)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
             yield cursor

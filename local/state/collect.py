@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from contract.errors import with_options
 from contract.lake import LANDING_PREFIX
@@ -90,6 +91,7 @@ class Collector:
         refused = None
         if platform.options.outside is not None and not (refused := refusal(platform.services.database.parameters())):
             answering.add("postgres")
+        usable = {*answering}
         data, now = self._data(answering, chosen), time.time()
         unproven = _unproven(restarts, data, now)
         found = (
@@ -97,7 +99,8 @@ class Collector:
             *([of_line("the database", "refuses the role", refused)] if refused else []),
             *self._of_passwords(answering),
             *problems.of_services(services, restarts, unproven, platform.processes.logs, now),
-            *self._of_pipeline(answering, restarts, unproven),
+            *self._of_pipeline(answering, restarts, unproven, data),
+            *problems.of_look(usable - answering, HANGS_S),
             *(answering.ask(lambda: source_changes(platform.services, chosen), "postgres", "s3") or ()),
             *(one for table in data.tables for one in problems.of_table(table, platform.processes.log_file("job"))),
             *problems.of_outbox(data.outbox_queue),
@@ -113,7 +116,7 @@ class Collector:
         return PipelineState(state=state, services=services, stages=stages, data=data, problems=found)
 
     def _of_pipeline(
-        self, answering: Answering, restarts: Mapping[str, Restarts], unproven: set[str]
+        self, answering: Answering, restarts: Mapping[str, Restarts], unproven: set[str], data: DataStatus
     ) -> Iterator[Problem]:
         platform, pipeline = self._platform, self._platform.pipeline
         for denial in platform.denials():
@@ -130,7 +133,7 @@ class Collector:
             failed = answering.ask(api.failures, "connect")
             log = platform.processes.log_file("connect")
             yield from problems.of_connectors(failed, restarts, unproven - platform.expected(), log, time.time())
-        if answering.ask(pipeline.source_is_read, "postgres") is False:
+        if data.wal is not None and not (data.slot and data.slot.active):
             yield Problem(
                 part=f"replication slot {pipeline.connectors.source.slot_name}", what="isn't read by anything"
             )
@@ -195,7 +198,9 @@ class Collector:
         s3 = self._platform.services.s3.client()
         instant, extra = answering.ask(lambda: self._newest(table), "s3") or ("", {})
         if instant:
-            rows = answering.ask(lambda: self._counts.count(table.lake, table.counted_column, instant), "s3")
+            # A count may take long without a service that hangs.
+            count = partial(self._counts.count, table.lake, table.counted_column, instant)
+            rows = answering.ask(count) if "s3" in answering else None
             known = replace(known, last_commit=instant, lake_rows=rows)
         elif "s3" in answering and _has_not_begun(table, known.state):
             known = replace(known, state=TableState(state=LOADING, detail="the job has yet to read its rows"))

@@ -10,8 +10,8 @@ from local.platform.supervisor import Restarts
 from local.problem import Problem
 from spark_jobs.options.keys import PROGRESS
 
-# Maximum lines of the timeline, and errors.
-KEPT = 500
+# Maximum errors, and commits of a table.
+KEPT, MOST_COMMITS = 500, 5_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +56,8 @@ class Commits:
         extras = ((instant, one["extraMetadata"]) for instant, one in of_job.items())
         self.newest = max([self.newest, *extras], key=lambda one: one[0])
         found = (self._commit(instant, metadata) for instant, metadata in of_job.items())
-        self.all = sorted([*self.all, *found], key=lambda commit: commit.instant)
-        self._seen |= new.keys()
+        self.all = sorted([*self.all, *found], key=lambda commit: commit.instant)[-MOST_COMMITS:]
+        self._seen = {*sorted(self._seen | new.keys())[-MOST_COMMITS:]}
 
     def _commit(self, instant: str, metadata: Mapping[str, Any]) -> Commit:
         by_partition: Mapping[str, Sequence[Mapping[str, Any]]] = metadata.get("partitionToWriteStats") or {}

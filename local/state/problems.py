@@ -78,6 +78,13 @@ def of_services(
             yield Problem(part=service.name, what="has died", reason=entry.reason, remedy=entry.describe(now), log=log)
 
 
+def of_look(silent: Collection[str], seconds: float) -> Iterator[Problem]:
+    """`silent`: the services that answer, but didn't say within so many seconds how the data is."""
+    if silent:
+        reason = f"no answer within {seconds:.0f} s from {', '.join(sorted(silent))}"
+        yield Problem(part="a look", what="isn't complete", reason=reason)
+
+
 def of_connectors(
     failed: Mapping[str, str] | None, restarts: Mapping[str, Restarts], unproven: Collection[str], log: Path, now: float
 ) -> Iterator[Problem]:

@@ -21,7 +21,7 @@ from local.look.lake import LakeError
 from local.platform.platform import Platform
 from local.platform.startup import STOP_ORDER
 from local.platform.supervisor import Restarts
-from local.sink.settings import UnavailableError
+from local.sink.settings import SinkError, UnavailableError
 
 Value = TypeVar("Value")
 # Errors of a client whose service is down, or has no data yet.
@@ -34,6 +34,7 @@ UNAVAILABLE = (
     LakeError,
     LoadError,
     PlatformError,
+    SinkError,
     UnavailableError,
 )
 ANSWER_S = 5.0

@@ -9,7 +9,7 @@ from capture.objects import query_problems, source_objects
 from contract import added_columns
 from contract.added_columns import AddedColumn
 from contract.table_names import table_option
-from local.look.lake import Lake
+from local.look.lake import Lake, LakeError
 from local.platform.services import LocalTable, Services
 from local.problem import Problem
 from spark_jobs.options.keys import ADDED_COLUMNS
@@ -40,7 +40,7 @@ def older_rows(lake: Lake, columns: Mapping[str, AddedColumn]) -> dict[str, int]
 def source_changes(services: Services, tables: Sequence[LocalTable]) -> list[Problem]:
     """Describe the changes; none for the outbox, whose columns procedures change.
 
-    For queried tables: what keeps the job from querying them. Raises psycopg2.Error, LoadError, LakeError and boto3's.
+    For queried tables: what keeps the job from querying them. Raises psycopg2.Error, LoadError and boto3's.
     """
     pipeline = services.pipeline
     if pipeline.outbox is not None:
@@ -58,9 +58,13 @@ def source_changes(services: Services, tables: Sequence[LocalTable]) -> list[Pro
 
 
 def _unfetched(services: Services, table: LocalTable) -> list[Problem]:
-    """Name the columns whose DEFAULT older rows lack."""
-    columns = added(table.lake) if table.lake.exists() else {}
-    if not (counts := older_rows(table.lake, columns)):
+    """Name the columns whose DEFAULT older rows lack; none of a table that isn't there or can't be read."""
+    try:
+        columns = added(table.lake)
+        counts = older_rows(table.lake, columns)
+    except LakeError:
+        return []
+    if not counts:
         return []
     fields = {columns[name].field: name for name in counts}
     entry = table.entry

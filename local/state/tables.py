@@ -61,15 +61,21 @@ class DataStatus:
 
 
 class RowCounts:
-    """Counts a table's rows, only when its last commit has changed."""
+    """Counts a table's rows, only when its last commit has changed; until a count ends, the one before holds."""
 
     def __init__(self) -> None:
         self._counted: dict[str, tuple[str, int]] = {}
+        self._counting: set[str] = set()
 
-    def count(self, lake: Lake, column: str, commit: str) -> int:
+    def count(self, lake: Lake, column: str, commit: str) -> int | None:
         """Return the row count as of the newest commit, using one of its columns. Raises LakeError."""
-        known = self._counted.get(lake.base_uri)
-        if known is None or known[0] != commit:
-            # A commit that arrives meanwhile is included in the count, and counted again next time.
-            known = self._counted[lake.base_uri] = commit, lake.rows([column]).num_rows
-        return known[1]
+        table = lake.base_uri
+        known = self._counted.get(table)
+        if (known is None or known[0] != commit) and table not in self._counting:
+            self._counting.add(table)
+            try:
+                # A commit that arrives meanwhile is included in the count, and counted again next time.
+                known = self._counted[table] = commit, lake.rows([column]).num_rows
+            finally:
+                self._counting.discard(table)
+        return None if known is None else known[1]

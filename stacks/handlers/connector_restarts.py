@@ -8,11 +8,11 @@ be restarted: its alarm reports it. Source: MSK developer guide, "Restart a conn
 import logging
 import os
 from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from stacks.handlers import framework
-from stacks.handlers.framework import CALL_ERRORS
 from stacks.handlers.msk_connect import resource
 
 NAMESPACE, FAILED_TASKS, DIMENSION = "AWS/KafkaConnect", "ErroredTaskCount", "ConnectorName"
@@ -31,20 +31,18 @@ def handler(_event: Mapping[str, Any], _context: object) -> dict[str, str]:
     return each_connector(_look_after)
 
 
-def each_connector(look_after: Callable[[str], str], *errors: type[Exception]) -> dict[str, str]:
-    """Call `look_after` for each; return what was done, by name. Raises the last error after the last connector."""
-    done: dict[str, str] = {}
-    failure: Exception | None = None
-    passing: tuple[type[Exception], ...] = (*CALL_ERRORS, *errors)
-    for name in os.environ["CONNECTORS"].split(","):
-        try:
-            done[name] = look_after(name)
-        except passing as error:
-            done[name], failure = f"not looked after: {error}", error
-        _log.info("%s: %s", name, done[name])
-    if failure is not None:
-        raise failure
-    return done
+def each_connector(look_after: Callable[[str], str]) -> dict[str, str]:
+    """Call `look_after` for all at once: one that hangs delays no other. Return what was done, by name.
+
+    Raises the first error once all are done.
+    """
+    names = os.environ["CONNECTORS"].split(",")
+    with ThreadPoolExecutor(len(names)) as pool:
+        answers = {name: pool.submit(look_after, name) for name in names}
+    for name, answer in answers.items():
+        error = answer.exception()
+        _log.info("%s: %s", name, f"not looked after: {error}" if error else answer.result())
+    return {name: answer.result() for name, answer in answers.items()}
 
 
 def seconds_left(restarts: Collection[datetime], now: datetime) -> float:

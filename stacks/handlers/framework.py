@@ -19,6 +19,7 @@ import logging
 import os
 import random
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -54,6 +55,8 @@ CLIENT_CONFIG = Config(connect_timeout=5, read_timeout=20, retries={"mode": "sta
 ONCE = CLIENT_CONFIG.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
 # Upper limit for a call with its retries: three times 25 s, and two pauses of at most 20 s.
 CALL_SECONDS = 120
+# Threads may share a client, but not the session that creates it.
+_CREATING = threading.Lock()
 
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.INFO)
@@ -158,7 +161,8 @@ class Handler:
 @functools.cache
 def client(service: str, config: Config = CLIENT_CONFIG) -> Any:
     """A boto3 client, created once: a function stays warm between two calls."""
-    return boto3.client(service, config=config)  # type: ignore[call-overload]
+    with _CREATING:
+        return boto3.client(service, config=config)  # type: ignore[call-overload]
 
 
 def now() -> float:

@@ -28,7 +28,7 @@ _log.setLevel(logging.INFO)
 def handler(_event: Mapping[str, Any], _context: object) -> dict[str, str]:
     """Check each connector; return what was done, by name."""
     api, namespace = Kubernetes(Cluster.of_request(json.loads(os.environ["CLUSTER"]))), os.environ["NAMESPACE"]
-    return each_connector(lambda name: _look_after(api, namespace, name), KubernetesError, UnreachableError)
+    return each_connector(lambda name: _look_after(api, namespace, name))
 
 
 def _look_after(api: Kubernetes, namespace: str, name: str) -> str:

@@ -70,10 +70,7 @@ class Metrics:
 
     def nothing_landed(self, sink_connector: str, topics: Sequence[str], filter_: str) -> "cloudwatch.IMetric":
         """1 while no object lands, but events wait in one of these topics, or their number is unknown."""
-        if len(topics) == 1:
-            waiting = {"waiting": self.events_waiting(sink_connector, topics[0])}
-        else:
-            waiting = {f"waiting{n}": self.events_waiting(sink_connector, topic) for n, topic in enumerate(topics)}
+        waiting = {f"waiting{n}": self.events_waiting(sink_connector, topic) for n, topic in enumerate(topics)}
         wait = " + ".join(f"FILL({name}, 1)" for name in waiting)
         return self._expression(
             "Events wait, nothing lands",

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from local.comparison.reconcile import reconcile_platform
-from local.errors import LostChangesError
+from local.errors import PlatformError
 from local.platform.platform import Platform
 from local.platform.record import PlatformOptions
 from local.resnapshot.command import resnapshot_tables
@@ -80,7 +80,7 @@ def test_up_tells_a_loss_and_one_command_repairs_it(films: Platform, way: str) -
     lose, told = WAYS[way]
     number = 100 * (1 + list(WAYS).index(way))
     lose(films, number)
-    with pytest.raises(LostChangesError, match=f"{told}.*: run `./lake resnapshot -p pagila`"):
+    with pytest.raises(PlatformError, match=f"{told}.*: run `./lake resnapshot -p pagila`"):
         films.up()
     change(films, number + 50)
     assert resnapshot_tables(films, (), Wanted(timeout_s=TIMEOUT_S))

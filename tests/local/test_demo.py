@@ -231,11 +231,6 @@ def test_the_names_are_those_of_the_pipelines_tables() -> None:
         assert all(f" {stamp.partition('.')[0]} " in queries[name] for stamp in stamps)
 
 
-def test_nothing_runs_alongside_it_without_a_release() -> None:
-    alone = places_demo(dump=Path("dump"))
-    assert (alone.also, alone.options.dump) == (walk.WalkThrough.also, Path("dump"))
-
-
 def test_what_is_no_release_is_one_line_before_anything_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(walk, "run", lambda *_: pytest.fail("it has started"))
     monkeypatch.setattr(prepare, "jars", lambda: None)

@@ -18,8 +18,9 @@ from local.look.lake import Lake, LakeError
 from local.look.topic import RawEvent, Topic
 from local.platform.job import TableState, TableStates
 from local.services.processes import Command, Processes
-from local.state.source_changes import WRITTEN_AT, added, older_rows
+from local.state.source_changes import WRITTEN_AT, added, older_rows, source_changes
 from spark_jobs.options.keys import ADDED_COLUMNS, PROGRESS
+from tests.local.platform.built import services
 
 
 def test_a_table_that_is_not_there_is_one_line(tmp_path: Path) -> None:
@@ -108,6 +109,14 @@ def test_rows_that_were_written_since_count_no_more(monkeypatch: pytest.MonkeyPa
     assert older_rows(LAKE, {"size": AddedColumn("size", "002")}) == {"size": 2}
     assert older_rows(LAKE, {"size": AddedColumn("size", "000")}) == {}
     assert older_rows(LAKE, {}) == {}
+
+
+def test_a_table_that_cant_be_read_hides_nothing_of_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = services(tmp_path, "pagila")
+    monkeypatch.setattr(found.database, "source_problems", lambda *_: ["no table public.city"])
+    monkeypatch.setattr(Lake, "exists", lambda _self: True)
+    monkeypatch.setattr(Lake, "newest_of_job", MagicMock(side_effect=LakeError("half a commit")))
+    assert list(map(str, source_changes(found, found.tables))) == ["the source has changed: no table public.city"]
 
 
 @pytest.fixture

@@ -18,11 +18,11 @@ from contract import events
 from contract.errors import CANNOT
 from db.source.signals import Reading
 from local.errors import PlatformError
-from local.look.topic import RawEvent, Topic
+from local.look.topic import RawEvent
 from local.resnapshot import changed_tables, log_tables
 from local.resnapshot.changed_tables import ChangedTables, LocalConnector, changes
 from local.resnapshot.log_tables import as_event, delete_event, is_read, settled_event
-from local.resnapshot.recreated_topic import FormerTopic
+from local.resnapshot.recreated_topic import FormerTopics
 from local.services.connect_api import ConnectApi, RequestError
 from local.sink.settings import PASSED_OVER, Held, read_held, write_held
 from plugins.connector_settings import SourceSettings
@@ -101,10 +101,11 @@ def test_a_worker_that_takes_over_a_configuration_is_asked_again_and_may_know_no
 def test_a_record_that_was_passed_over_in_a_former_topic_is_another_in_the_new_one(tmp_path: Path) -> None:
     held = [Held(topic=name, partition=0, offset=5, reason="the value isn't JSON") for name in ("shop.a", "shop.b")]
     write_held(tmp_path / PASSED_OVER, held)
-    client = MagicMock(**{"get_object.return_value": {"Body": io.BytesIO(b'{"topic_id": "1"}')}})
-    kafka, s3 = Mock(**{"committed_offset.return_value": None}), Mock(**{"client.return_value": client})
-    topic, names = Topic(connection={}, name="shop.a"), {"sink": "shop-sink", "way_out": ""}
-    FormerTopic(kafka=kafka, s3=s3, topic=topic, planned=[], folder=tmp_path, **names).set_aside()
+    client = MagicMock(**{"get_object.side_effect": lambda **_: {"Body": io.BytesIO(b'{"topic_id": "1"}')}})
+    kafka = Mock(**{"topic_ids.return_value": {"shop.a": "2"}, "committed_offsets.return_value": {"shop.a": None}})
+    s3, topic = Mock(**{"client.return_value": client}), Mock(**{"ends.return_value": {"shop.a": 0}})
+    names = {"sink": "shop-sink", "way_out": ""}
+    FormerTopics(kafka=kafka, s3=s3, topics=[topic], planned=[], folder=tmp_path, **names).set_aside()
     assert read_held(tmp_path / PASSED_OVER) == held[1:]
 
 

@@ -18,7 +18,7 @@ from spark_jobs.runtime.retry import LINE_S, Backoff
 from spark_jobs.runtime.session import PACE_SECONDS, Turns, large_turns
 from spark_jobs.table.glue import GlueSync
 from spark_jobs.table.kept_table import KeptTable, SharedParts
-from spark_jobs.table_job import Loop, TableStatus, following_pause
+from spark_jobs.table_job import Loop, TableStatus
 from tests.waiting import PATIENCE_S, wait_until
 
 REPORT = CommitReport(
@@ -154,16 +154,18 @@ def test_what_fails_when_it_is_told_to_stop_is_no_failure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("interval", "rounds", "begins"),
+    ("poll", "interval", "rounds", "begins"),
     [
         # HoodieStreamer sleeps minSyncIntervalSeconds minus the round's time; a longer round is followed immediately.
-        (5, [(2, True), (7, True), (0.5, False), (1, True), (0, False)], [5, 7, 5, 5]),
+        (1, 5, [(2, True), (7, True), (0.5, False), (1, True), (0, False)], [5, 7, 5, 5]),
         # At once after data, then ever later; new data begin that again.
-        (0, [(0, False)] * 7 + [(2, True), (0, False), (0, False)], [0.05, 0.1, 0.2, 0.4, 0.8, 1, 1, 2, 0.05]),
+        (1, 0, [(0, False)] * 7 + [(2, True), (0, False), (0, False)], [0.05, 0.1, 0.2, 0.4, 0.8, 1, 1, 2, 0.05]),
+        (0.1, 0, [(0, False)] * 4, [0.05, 0.1, 0.1]),
+        (10, 0, [(0, False)] * 3, [0.5, 1]),
     ],
 )
 def test_rounds_begin_an_interval_apart_and_soon_after_data(
-    monkeypatch: pytest.MonkeyPatch, interval: int, rounds: list[tuple[float, bool]], begins: list[float]
+    monkeypatch: pytest.MonkeyPatch, poll: float, interval: int, rounds: list[tuple[float, bool]], begins: list[float]
 ) -> None:
     stop = threading.Event()
     now, begun = 100.0, list[float]()
@@ -183,15 +185,10 @@ def test_rounds_begin_an_interval_apart_and_soon_after_data(
     monkeypatch.setattr(stop, "wait", wait)
     script = Rounds(stop, *(REPORT if found else None for _, found in rounds))
     shared = SharedParts(stop=stop, log=lambda _: None)
-    loop = loop_of(script, shared, poll_seconds=1, continuous=True, min_sync_interval_seconds=interval)
+    loop = loop_of(script, shared, poll_seconds=poll, continuous=True, min_sync_interval_seconds=interval)
     loop.clock = lambda: now
     loop.run()
     assert [later - earlier for earlier, later in itertools.pairwise(begun)] == pytest.approx(begins)
-
-
-@pytest.mark.parametrize(("longest", "first"), [(0.1, 0.05), (0.2, 0.05), (1, 0.05), (10, 0.5)])
-def test_a_pause_begins_at_a_part_of_the_poll_interval(longest: float, first: float) -> None:
-    assert following_pause(0, longest) == first
 
 
 def test_a_long_outage_is_said_at_times_and_its_end_too() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import psycopg2
 import pytest
+from psycopg2.errors import LockNotAvailable
 from psycopg2.extensions import cursor as Cursor
 
 from db.connecting import LaterError, LoadError
@@ -17,6 +18,7 @@ from db.source.objects import SourceObjects, WantedTable
 from db.source.plan import prepare, source_problems
 from db.source.reading import ReadObjects, grant_reader
 from local.resnapshot.log_tables import committing
+from local.services import source_database
 from local.services.postgres import ConnectionParameters
 from local.services.source_database import SourceDatabase
 from tests.conftest import EXTENSIONS_TYPE, ask, execute
@@ -94,6 +96,15 @@ def test_columns_whose_default_older_rows_got_without_an_event(database: Connect
     execute(database, 'ALTER TABLE "S"."T" ALTER dropped DROP DEFAULT')
     names = ["id", "plain", "fast", "Slow One", "dropped", "number", "made", "none"]
     assert SourceDatabase(database).with_default("S", "T", names) == {"fast", "Slow One", "dropped", "number"}
+
+
+def test_a_locked_table_keeps_nobody_waiting(database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_database, "ANSWER_S", 1)
+    execute(database, "CREATE SCHEMA datalake; CREATE TABLE datalake.cdc_events ()")
+    with contextlib.closing(psycopg2.connect(**database)) as locking, locking.cursor() as cursor:
+        cursor.execute("LOCK datalake.cdc_events")
+        with pytest.raises(LockNotAvailable):
+            SourceDatabase(database).outbox_rows()
 
 
 TABLE = ("public", "Order Items")

@@ -1,15 +1,17 @@
 """An outside database: which parts of a DSN count, and which password."""
 
 import json
+import threading
 from pathlib import Path
 from unittest.mock import Mock
 
+import psycopg2
 import pytest
 
 from contract import rds_ca
 from contract.errors import UserError
 from db.connecting import LoadError, LoginError
-from local.errors import LockedError
+from local.errors import LockedError, PlatformError
 from local.platform import command
 from local.platform.command import at_pipeline
 from local.platform.connectors import source_settings
@@ -18,7 +20,8 @@ from local.platform.platform import Platform
 from local.platform.record import PORTS, Lock, PlatformOptions, RecordFile
 from local.services import source_database
 from local.services.postgres import Postgres
-from local.services.source_database import OutsideDatabase, find_password
+from local.services.source_database import OutsideDatabase, SourceDatabase, find_password
+from local.state import collect
 from local.state.collect import Collector
 from plugins.source.source_connector import source_connector
 from spark_jobs.options import keys
@@ -136,42 +139,63 @@ def test_where_no_password_lets_the_role_in_the_last_reason_and_what_to_do_are_s
     assert "opensesame" not in str(refused.value)
 
 
-def test_status_says_why_the_database_lets_nobody_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source_database, "connect", Mock(side_effect=LoginError("password authentication failed")))
-    options = PlatformOptions(pipeline="pagilaquery", outside=SHOP)
+@pytest.mark.parametrize(
+    ("pipeline", "refusal", "line"),
+    [
+        (
+            "pagilaquery",
+            LoginError("password authentication failed"),
+            "the database refuses the role: password authentication failed; `./lake up -p pagilaquery` takes the role's"
+            " password from CDC_CONNECTOR_PASSWORD",
+        ),
+        ("pagila", None, "a look isn't complete: no answer within 0 s from postgres"),
+    ],
+)
+def test_status_says_why_the_database_says_nothing(
+    pipeline: str, refusal: LoginError | None, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = threading.Event()
+    monkeypatch.setattr(source_database, "connect", Mock(side_effect=refusal))
+    monkeypatch.setattr(SourceDatabase, "wal_position", lambda _self: "0/1")
+    monkeypatch.setattr(SourceDatabase, "slot", lambda *_: ended.wait())
+    monkeypatch.setattr(collect, "HANGS_S", 0.05)
+    options = PlatformOptions(pipeline=pipeline, outside=SHOP)
     Platform(tmp_path, options).record.write(options, dict.fromkeys(PORTS, 1), frozenset({"job"}))
-    refused, dead = map(str, Collector(Platform(tmp_path)).look().problems)
-    assert refused == (
-        "the database refuses the role: password authentication failed; `./lake up -p pagilaquery` takes the role's"
-        " password from CDC_CONNECTOR_PASSWORD"
-    )
-    assert "doesn't run" in dead
+    found = [str(problem) for problem in Collector(Platform(tmp_path)).look().problems]
+    ended.set()
+    assert line in found
 
 
-def test_a_start_keeps_the_password_once_it_has_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "find_password", lambda *_: "opensesame")
-    monkeypatch.setattr(command, "check_outside", Mock())
+def test_a_database_that_is_away_names_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psycopg2, "connect", Mock(side_effect=psycopg2.OperationalError("refused")))
+    assert SourceDatabase({"dbname": "shop"}).table_at("cdc_shop", "cdc_shop", 1) is None
+
+
+def test_a_password_is_kept_unless_another_command_is_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("find_password", "check_outside"):
+        monkeypatch.setattr(command, name, lambda *_: "of today")
+    monkeypatch.setattr(Platform, "_choose_ports", Mock(side_effect=PlatformError("no free port")))
     platform = Platform(tmp_path, at_pipeline(PlatformOptions(), tmp_path, "pagilaquery", "host=db.example.org"))
-    assert "opensesame" not in repr(platform.options)
-    with Lock(platform.lock.path).held(), pytest.raises(LockedError):
+    assert "of today" not in repr(platform.options)
+    kept = tmp_path / "secrets" / "connector"
+    with Lock(tmp_path / "lock").held(), pytest.raises(LockedError):
         platform.up()
-    assert not (tmp_path / "secrets").exists()
+    assert not kept.exists()
+    with pytest.raises(PlatformError, match="no free port"):
+        platform.up()
+    assert kept.read_text() == "of today\n"
 
 
 @pytest.mark.integration
 @pytest.mark.usefixtures("no_role")
-def test_a_database_that_doesnt_do_is_refused_and_nothing_of_it_is_kept(
+def test_a_database_that_doesnt_do_is_refused(
     postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CDC_CONNECTOR_PASSWORD", "Secret/1")
     options = PlatformOptions(pipeline="pagilaquery", outside=SHOP)
     RecordFile(tmp_path).write(options, dict.fromkeys(PORTS, 1), frozenset({"job"}))
-    kept = tmp_path / "secrets" / "connector"
-    kept.parent.mkdir()
-    kept.write_text("of yesterday")
-    before = {path: path.read_text() for path in (kept, tmp_path / "state.json")}
     execute(postgres.connection_parameters(), "CREATE ROLE cdc_connector LOGIN PASSWORD 'Secret/1'")
     for pipeline, reason in (("pagilaquery", "address_place: PostgreSQL refused"), ("pagila", "is pipeline pag")):
         with pytest.raises(UserError, match=reason):
             at_pipeline(PlatformOptions(), tmp_path, pipeline, f"postgresql://127.0.0.1:{postgres.port}/postgres")
-    assert {path: path.read_text() for path in before} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["state.json"]

@@ -10,16 +10,19 @@ from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
+from confluent_kafka import KafkaException
+from psycopg2.errors import LockNotAvailable
 
 from contract.errors import UserError
 from db.source.replication import OUTBOX
-from local.errors import LostChangesError, PlatformError
+from local.errors import PlatformError
 from local.platform import job
+from local.platform import pipeline as module
 from local.platform.arriving import ENOUGH_S, MOVES_S
 from local.platform.command import left_behind
 from local.platform.connectors import Connectors, published
 from local.platform.job import looked_file, multi_table_arguments, places, table_jobs
-from local.platform.pipeline import LocalPipeline
+from local.platform.pipeline import LocalPipeline, QueriedPipeline
 from local.platform.platform import CONNECTORS, Platform
 from local.platform.record import PlatformOptions
 from local.platform.services import DERIVED, HISTORY, PLACES, Services
@@ -27,6 +30,7 @@ from local.resnapshot.command import resnapshot_tables
 from local.resnapshot.run import Wanted
 from local.services.connect_api import ConnectApi
 from local.services.kafka_rights import SINK
+from local.services.processes import Processes
 from local.services.source_database import Slot
 from local.sink.settings import UnavailableError
 from local.sink.values import line
@@ -169,6 +173,17 @@ def test_nothing_of_kafka_is_started(tmp_path: Path, queried_services: Services)
     assert {*CONNECTORS} <= Platform(tmp_path, PlatformOptions(pipeline="pagila"))._wanted_services()
 
 
+def test_a_table_that_cant_be_read_is_left_to_the_job(
+    queried_services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, *_ = queried_services.tables
+    answers = {first.name: Mock(side_effect=LockNotAvailable("locked")), second.name: Mock(return_value=False)}
+    monkeypatch.setattr(module, "connect", Mock())
+    monkeypatch.setattr(module, "has_rows", lambda _connection, entry: answers.get(entry.name, lambda: True)())
+    pipeline = QueriedPipeline(queried_services, Processes(tmp_path, tmp_path))
+    assert pipeline.awaited() == [table for table in queried_services.tables if table != second]
+
+
 def test_derived_tables_say_how_they_are_made(queried_services: Services) -> None:
     kinds = {"pagilaquery_country_addresses": DERIVED, "pagilaquery_city_history": HISTORY}
     assert {table.name: table.kind for table in queried_services.derived} == kinds
@@ -244,7 +259,8 @@ def test_a_bucket_that_doesnt_answer_yet_says_nothing_of_losses(
     found = services(tmp_path)
     state = SimpleNamespace(position=0, has_slot=True, problems=[])
     monkeypatch.setattr(found.database, "replication", lambda *_: state)
-    monkeypatch.setattr(found.kafka, "topic_id", lambda _name: "1")
+    monkeypatch.setattr(found.kafka, "topic_ids", lambda names: dict.fromkeys(names, "1"))
+    monkeypatch.setattr(found.kafka, "committed_offsets", Mock(side_effect=KafkaException("it just starts")))
     monkeypatch.setattr(ConnectApi, "stored_offsets", lambda *_: [])
     s3 = Mock(
         **{"get_object.side_effect": EndpointConnectionError(endpoint_url="s3"), "exceptions.NoSuchKey": KeyError}
@@ -282,6 +298,6 @@ def test_what_is_lost_is_told_before_a_connector_changes(tmp_path: Path, monkeyp
     monkeypatch.setattr(LocalPipeline, "lost_changes", lambda _: "the slot is gone")
     pipeline, started = moving(services(tmp_path)), list[bool]()
     monkeypatch.setattr(pipeline.connectors, "start_source", lambda: started.append(True))
-    with pytest.raises(LostChangesError, match="the slot is gone"):
+    with pytest.raises(PlatformError, match="the slot is gone"):
         pipeline.start_source()
     assert not started

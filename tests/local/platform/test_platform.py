@@ -552,15 +552,6 @@ def test_a_failed_connector_says_why_and_the_supervisor_restarts_it_until_the_ca
         execute(platform.source, "DROP PUBLICATION nowhere")
 
 
-def test_a_dead_supervisor_is_seen_and_the_next_up_starts_another(platform: Platform) -> None:
-    kill(platform, SUPERVISOR, "sink")
-    assert line_about(platform, "supervisor is dead; `./lake up` starts it again (see ")
-    assert line_about(platform, "sink is dead; `./lake up` starts it again (see ")
-    Platform(platform.state_dir, SUPERVISED).up()
-    assert platform.running() == {*SERVICES, SUPERVISOR}
-    assert problems(platform) == []
-
-
 def test_an_unreadable_record_is_no_obstacle_and_the_supervisor_is_stopped_first(platform: Platform) -> None:
     (platform.state_dir / "state.json").write_text("{")
     with pytest.raises(PlatformError, match=r"state\.json is corrupt, .*: `./lake up` rewrites it"):

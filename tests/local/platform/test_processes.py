@@ -6,8 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -119,42 +117,24 @@ OF_ITS_OWN = (
 )
 
 
-def test_a_service_with_its_own_ways_is_found_by_its_pid_and_stopped_by_its_signal(tmp_path: Path) -> None:
+@pytest.mark.parametrize("last", [signal.SIGINT, signal.SIGQUIT])
+def test_a_service_with_its_own_ways_is_found_by_its_pid_and_stopped_by_its_signals(
+    tmp_path: Path, last: signal.Signals
+) -> None:
     # Its starter left no marks in its environment.
-    main = subprocess.Popen([sys.executable, "-c", OF_ITS_OWN], start_new_session=True, stderr=subprocess.DEVNULL)
-    ways = StopRules(pid=lambda: main.pid if main.poll() is None else None, stop_signals=(signal.SIGINT,))
-    processes = Processes(tmp_path, tmp_path / "logs", {"postgres": ways})
+    program = OF_ITS_OWN if last is signal.SIGINT else STUBBORN.replace("SIGTERM", "SIGINT").replace(SLEEP, OF_ITS_OWN)
+    main = subprocess.Popen([sys.executable, "-c", program], start_new_session=True, stderr=subprocess.DEVNULL)
+    pid, signals = (lambda: main.pid if main.poll() is None else None), (signal.SIGINT, signal.SIGQUIT)
+    processes = Processes(tmp_path, tmp_path / "logs", {"postgres": StopRules(pid=pid, stop_signals=signals)})
     while len(found := processes.find()["postgres"]) < 2:
         time.sleep(0.01)
     leader, child = found
     assert processes.main("postgres") == leader == psutil.Process(main.pid)
-    processes.stop("postgres", grace_s=10)
-    assert main.wait() == -signal.SIGINT
+    # Long enough for a signal to end it on a busy machine: otherwise it would be killed.
+    processes.stop("postgres", grace_s=1 if last is signal.SIGQUIT else 10)
+    assert main.wait() == -last
     assert gone(child)
     assert processes.find() == {}
-
-
-def test_the_next_signal_comes_when_the_first_one_ends_nothing(tmp_path: Path) -> None:
-    stubborn = STUBBORN.replace("SIGTERM", "SIGINT")
-    main = subprocess.Popen([sys.executable, "-c", stubborn], start_new_session=True, stdout=subprocess.PIPE)
-    assert main.stdout is not None
-    main.stdout.readline()
-    ways = StopRules(
-        pid=lambda: main.pid if main.poll() is None else None, stop_signals=(signal.SIGINT, signal.SIGQUIT)
-    )
-    # Long enough for the second one to end it on a busy machine: otherwise it would be killed.
-    Processes(tmp_path, tmp_path / "logs", {"postgres": ways}).stop("postgres", grace_s=1)
-    assert main.wait() == -signal.SIGQUIT
-    main.stdout.close()
-
-
-def test_a_service_that_runs_is_not_started_again(processes: Processes) -> None:
-    sleeper: Any = Mock(ready=lambda: "ready" in processes.log_file("kafka").read_text())
-    sleeper.name = "kafka"
-    sleeper.prepare.return_value = Command(argv=[sys.executable, "-c", SLEEP], folder=processes.folder)
-    for _ in range(2):
-        processes.run(sleeper)
-    sleeper.prepare.assert_called_once()
 
 
 def test_an_early_death_shows_the_end_of_the_log(processes: Processes) -> None:

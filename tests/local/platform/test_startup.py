@@ -21,15 +21,15 @@ from cli.__main__ import app
 from contract.errors import CANNOT
 from contract.states import Word
 from local.comparison import reconcile as command
-from local.errors import CancelledError, LockedError, PlatformError
+from local.errors import CancelledError, PlatformError
 from local.files import create_password
 from local.look.lake import LakeError
 from local.platform.command import endpoint_lines, find_platform, left_behind
 from local.platform.platform import Platform
-from local.platform.record import PORTS, Lock, PlatformOptions, Record, RecordFile, password_files, passwords
+from local.platform.record import PORTS, PlatformOptions, Record, RecordFile, password_files, passwords
 from local.platform.startup import SUPERVISOR, Startup, Step, StepState, silent, uninterrupted
 from local.problem import Problem
-from local.services.processes import Processes
+from local.services.processes import Command, Processes
 from local.services.source_database import OutsideDatabase
 from local.state import services as services_module
 from local.state.collect import Collector, PipelineState
@@ -70,13 +70,19 @@ def test_a_step_runs_after_those_that_it_needs_and_alongside_the_others() -> Non
 
 @pytest.mark.parametrize("alone", [False, True])
 def test_the_first_failure_is_raised_and_the_rest_gives_up_unless_the_step_fails_alone(*, alone: bool) -> None:
-    cancelled, log = threading.Event(), list[Step]()
+    cancelled, log, ended = threading.Event(), list[Step](), threading.Event()
 
     def fail() -> None:
         raise PlatformError("kafka has ended")
 
+    def load() -> None:
+        assert alone or ended.wait(PATIENCE_S)
+        if ended.is_set():
+            raise PlatformError("the connection broke")
+
     def start() -> None:
-        with Startup(cancelled, log.append).finished() as startup:
+        with Startup(cancelled, log.append, ended.set).finished() as startup:
+            startup.run("load", load)
             broken = startup.run("kafka", fail, alone=alone)
 
             def wait() -> str:
@@ -90,8 +96,9 @@ def test_the_first_failure_is_raised_and_the_rest_gives_up_unless_the_step_fails
     with pytest.raises(PlatformError, match="kafka has ended"):
         start()
     assert cancelled.is_set() is not alone
-    ended = [(step.name, step.state, step.note) for step in log if step.state is not StepState.STARTED]
-    assert ended == [("kafka", StepState.FAILED, ""), *([("connect", StepState.DONE, "runs")] if alone else [])]
+    said = [(step.name, step.state, step.note) for step in log if step.state is not StepState.STARTED]
+    done = [("load", StepState.DONE, ""), ("connect", StepState.DONE, "runs")] if alone else []
+    assert sorted(said) == sorted([("kafka", StepState.FAILED, ""), *done])
     assert "source" not in {step.name for step in log}
 
 
@@ -159,15 +166,6 @@ def test_a_lost_password_is_one_line_and_looking_writes_nothing(tmp_path: Path) 
     found = [str(problem) for problem in Collector(platform).look().problems]
     assert f"password connector is lost: nothing is in {tmp_path}/secrets/connector; {SETS_PASSWORD}" in found
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_another_command_is_refused_until_the_lock_is_free(tmp_path: Path) -> None:
-    first, second = Lock(tmp_path / "lock"), Lock(tmp_path / "lock")
-    refused = rf"another command \(pid {os.getpid()}\) is at work on {tmp_path}"
-    with first.held(), first.held(), pytest.raises(LockedError, match=refused), second.held():  # reentrant
-        pass
-    with second.held():
-        pass
 
 
 RECORD: dict[str, Any] = {"ports": {name: 20_000 + number for number, name in enumerate(PORTS)}, "services": []}
@@ -341,6 +339,19 @@ def test_a_wrong_release_stops_nothing_and_another_one_the_worker(
         assert stopped == those
 
 
+@pytest.mark.parametrize(("catalog", "stopped"), [(None, ["job"]), (3.0, ["job"]), (1.0, [])])
+def test_a_job_that_is_older_than_the_catalog_starts_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, catalog: float | None, stopped: list[str]
+) -> None:
+    began = (("job", 2.0), ("moto", catalog))
+    processes = {name: Mock(**{"create_time.return_value": at}) for name, at in began if at}
+    monkeypatch.setattr(Platform, "running", lambda _self: set(processes))
+    monkeypatch.setattr(Processes, "main", lambda _self, name: processes.get(name))
+    found = list[str]()
+    monkeypatch.setattr(Platform, "_stop", lambda _self, names, _progress: found.extend(names))
+    assert (Platform(folder, PlatformOptions())._settle(), found) == (processes.keys() - stopped, stopped)
+
+
 @pytest.mark.parametrize("broken", ["Platform._stop_outdated", "run_steps"])
 def test_what_runs_after_an_interrupted_up_is_supervised_again(
     folder: Path, running: set[str], monkeypatch: pytest.MonkeyPatch, broken: str
@@ -373,6 +384,14 @@ def test_a_folder_without_a_platform_is_said_to_have_none(tmp_path: Path) -> Non
         done = CliRunner().invoke(app, [asked, "--folder", str(folder)])
         assert (done.exit_code, done.output) == (status, said)
     assert not folder.exists()
+
+
+def test_down_stops_what_runs_in_a_folder_that_was_deleted(folder: Path) -> None:
+    platform = Platform(folder)
+    platform.processes.start("moto", Command(argv=["sleep", "60"], folder=Path("/")))
+    shutil.rmtree(folder)
+    assert CliRunner().invoke(app, ["down", "--folder", str(folder)]).exit_code == 0
+    assert platform.processes.find() == {}
 
 
 def test_down_of_a_pipeline_whose_file_is_gone_says_what_is_stopped_and_what_may_be_left(folder: Path) -> None:

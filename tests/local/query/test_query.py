@@ -10,7 +10,7 @@ import fastavro
 import pyarrow
 import pytest
 
-from analytics.queries import QUERIES, Queried, named_queries
+from analytics.queries import Queried, named_queries
 from contract.errors import UserError
 from contract.history import COMMIT, ENDED, VALID_FROM, VERSION
 from local.look import lake as lake_module
@@ -209,11 +209,6 @@ def test_a_key_of_several_columns_is_in_the_lakes_names() -> None:
         for query in named_queries("lake", [Queried(table="x", outbox=False, key=("id",))])
         if query.name.startswith("versions")
     ]
-
-
-def test_the_file_names_the_contracts_columns() -> None:
-    [file] = [query for query in QUERIES if query.name == "versions"]
-    assert all(f".{name}" in file.text for name in (VALID_FROM, ENDED, COMMIT, VERSION))
 
 
 COMMITS = [f"2026112211000{second}000" for second in range(6)]

@@ -128,7 +128,7 @@ def test_a_sink_whose_topic_is_absent_dies_where_consumers_make_topics_but_it_ma
     broker.create_topics(pipeline.planned, user=TOPICS)
     group, topic = sink_group(pipeline.sink.name), pipeline.sink.topic
     set_first_offsets(broker.client(TOPICS), group=group, topic=topic, say=lambda _text: None)
-    assert broker.committed_offset(group, topic) == 0
+    assert broker.committed_offsets(group, [topic]) == {topic: 0}
     assert sent(broker, SOURCE, pipeline.source.topic, b"first") is None
     assert first_record(java, broker, pipeline, auto_create=True) == "first"
 

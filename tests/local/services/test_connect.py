@@ -110,8 +110,10 @@ def test_the_worker_has_a_given_plugin_alone_and_looks_into_its_every_class(tmp_
 
 
 @pytest.mark.usefixtures("in_tokyo")
-@pytest.mark.parametrize(("age", "trace"), [(0, "\nlost\n"), (TRIED_S + 1, "")])
-def test_what_debezium_tries_again_counts_for_seconds(tmp_path: Path, age: int, trace: str) -> None:
+@pytest.mark.parametrize(("age", "trace"), [(0, "\nlost\n"), (TRIED_S + 1, ""), (-60, "")])
+def test_what_debezium_tries_again_counts_for_seconds_unless_the_clock_was_set_back(
+    tmp_path: Path, age: int, trace: str
+) -> None:
     log, at = tmp_path / "worker.log", datetime.now(UTC) - timedelta(seconds=age)
     log.write_text(f"{at:%Y-%m-%d %H:%M:%S},000 ERROR ErrorHandler: Producer failure\nlost\n")
     assert ConnectApi("http://127.0.0.1:1", log=log)._tried_again() == trace

@@ -132,7 +132,7 @@ class Pipeline:
 
     def committed(self) -> int | None:
         try:
-            return self.services.kafka.committed_offset(self.settings.group, self.topic)
+            return self.services.kafka.committed_offsets(self.settings.group, [self.topic])[self.topic]
         except KafkaException:  # no coordinator yet
             return None
 

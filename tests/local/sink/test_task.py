@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, KafkaException
 from local.sink.consumer import Committed, GroupConsumer
 from local.sink.settings import Partition, SinkError, UnavailableError
 from local.sink.task import SinkTask
-from tests.local.sink.fakes import TOPIC, FakeConsumer, FakeTopic, World, events, lines, lines_by_folder, task_settings
+from tests.local.sink.fakes import TOPIC, FakeConsumer, FakeTopic, World, events, lines, task_settings
 
 
 def changed_settings(world: World) -> None:
@@ -224,18 +224,6 @@ def test_objects_that_were_taken_away_are_landed_again() -> None:
     assert world.gaps() == []
 
 
-def test_each_partition_of_each_topic_is_landed_under_its_own_name() -> None:
-    world = World(events(3), others=OTHERS)
-    world.run()
-    assert lines_by_folder(world.landed_objects()) == {
-        "events/orders/0": lines(3),
-        "events/orders/1": lines(5),
-        "events/lines/0": lines(20),
-        "events/customers/0": lines(4),
-    }
-    assert world.offsets() == [3, 5, 20, 4]
-
-
 def test_flush_settings_hold_for_each_partition_by_itself() -> None:
     world = World([b"1", b"2"], others={Partition("lines", 0): [b"1"] * 7}, flush_interval_seconds=30)
     run = world.run(when_idle=lambda task: None if world.clock.now < 10 else task.stop())
@@ -262,17 +250,6 @@ def test_the_open_records_of_all_topics_together_are_bounded(monkeypatch: pytest
     world.run()
     assert 200 - len(value) <= max(open_bytes) <= 200
     assert len(world.landed()) == 260
-
-
-def test_a_topic_made_again_isnt_mixed_with_the_former_one_and_is_named() -> None:
-    world = World(events(3), others=OTHERS)
-    world.run()
-    before = world.landed_objects()
-    again = world.topics[Partition("lines", 0)]
-    again.topic_id, again.committed = "id-2", None
-    with pytest.raises(SinkError, match="lines was deleted and made again since its objects were landed"):
-        world.run()
-    assert world.landed_objects() == before
 
 
 def test_a_topic_that_is_added_begins_at_its_first_record_and_the_others_go_on() -> None:

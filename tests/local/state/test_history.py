@@ -5,6 +5,7 @@ from typing import Any
 from unittest.mock import Mock, call
 
 import pyarrow
+import pytest
 
 from local.platform.supervisor import Restarts
 from local.problem import Problem
@@ -22,7 +23,7 @@ def metadata(*stats: tuple[int, int, int], progress: str | None = "p") -> dict[s
     return {"extraMetadata": extra, "partitionToWriteStats": {"a": written[:1], "b": written[1:]}}
 
 
-def test_a_commits_metadata_is_read_once_and_kept_when_the_timeline_forgets_it() -> None:
+def test_a_commits_metadata_is_read_once_and_kept_when_the_timeline_forgets_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit's rows are those of all its files; one that only moves rows counts for nothing."""
     moved, second = "20261122112600000", "20261122112945201"
     timeline, asked, commits = {INSTANT: metadata((5, 1, 0), (2, 3, 4))}, list[str](), Commits()
@@ -43,6 +44,9 @@ def test_a_commits_metadata_is_read_once_and_kept_when_the_timeline_forgets_it()
         (second, 0, 1, 0),
     ]
     assert commits.all[0].at == instant_time(INSTANT) == 1795346731.744
+    monkeypatch.setattr("local.state.history.MOST_COMMITS", 1)
+    commits.read(lake)
+    assert [one.instant for one in commits.all] == [second]
 
 
 def test_an_error_begins_and_ends_and_keeps_its_beginning_while_its_reason_changes() -> None:
@@ -66,9 +70,16 @@ def test_a_restart_is_an_error_that_has_ended() -> None:
     assert (found.text, found.at, found.ended) == ("job was restarted (2 times): died", 7.0, 7.0)
 
 
-def test_rows_are_counted_again_only_after_another_commit() -> None:
+def test_rows_are_counted_again_only_after_another_commit_and_once_at_a_time() -> None:
     lake, counts = Mock(base_uri="s3://lake/t"), RowCounts()
+    meanwhile = list[int | None]()
+
+    def rows(_columns: list[str]) -> pyarrow.Table:
+        meanwhile.append(counts.count(lake, "id", "the newest"))
+        return pyarrow.table({"id": range(len(meanwhile))})
+
+    lake.rows.side_effect = rows
     for number in range(1, 3):
-        lake.rows.return_value = pyarrow.table({"id": range(number)})
         assert [counts.count(lake, "id", f"{number}") for _ in range(3)] == [number] * 3
     assert lake.rows.call_args_list == [call(["id"])] * 2
+    assert meanwhile == [None, 1]

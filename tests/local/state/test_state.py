@@ -19,9 +19,10 @@ from confluent_kafka import KafkaException
 from contract.states import Word
 from local.errors import RefusedError
 from local.look.json_lines import BUCKET, prefix
+from local.platform.services import LocalDerived
 from local.problem import Problem
 from local.services.source_database import OutboxQueue, Slot
-from local.sink.settings import UnavailableError
+from local.sink.settings import SinkError, UnavailableError
 from local.state import collect, services
 from local.state.quarantine import MOST_BYTES, REASON_CHARACTERS, SHOWN, Quarantine, QuarantinedLine, entry
 from local.state.stages import Stage, Stages, Trail, on_wall_clock, wal_bytes
@@ -38,9 +39,20 @@ def test_a_service_that_hangs_during_a_look_is_asked_nothing_more(monkeypatch: p
     resumed.set()
     assert answering.ask(lambda: 1, "postgres", "s3") is None
     assert answering.ask(lambda: 1, "s3") == 1
-    assert answering.ask(Mock(side_effect=UnavailableError("s3://landing: no connection")), "s3") is None
+    for error in (UnavailableError("s3://landing: no connection"), SinkError("s3://landing: NoSuchBucket")):
+        assert answering.ask(Mock(side_effect=error), "s3") is None
     with pytest.raises(ValueError, match="invalid literal"):
         answering.ask(lambda: int("x"), "s3")
+
+
+def test_a_long_count_keeps_nothing_else_from_being_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collect, "HANGS_S", 0.05)
+    collector, counted = collect.Collector(Mock(), lambda _table: ("20261122112531744", {})), threading.Event()
+    monkeypatch.setattr(collector._counts, "count", lambda *_: counted.wait())
+    answering, table = collect.Answering({"s3"}), LocalDerived(lake=Mock(), lake_name="t", counted_column="id")
+    assert collector._in_lake(table, TableStatus(name=TABLE), answering).lake_rows is None
+    counted.set()
+    assert answering == {"s3"}
 
 
 def test_what_hangs_and_what_refuses_the_login_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -185,7 +185,7 @@ def test_tail_from_the_end_shows_what_comes_until_ctrl_c_and_leaves_no_trace(bro
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) == 0
         assert process.stderr.read() == ""
-    assert broker.kafka.committed_offset(READER_GROUP, EVENTS) is None
+    assert broker.kafka.committed_offsets(READER_GROUP, [EVENTS]) == {EVENTS: None}
 
 
 def test_a_connectors_stored_offsets_are_read_on_from_where_they_were(broker: Broker) -> None:

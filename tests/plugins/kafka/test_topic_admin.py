@@ -165,7 +165,7 @@ def test_looking_for_a_topic_makes_none(kafka: Kafka, admin: AdminClient) -> Non
     assert refusal.value.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
     with pytest.raises(KafkaException):
         Topic(connection=kafka.client(), name=name).bounds()
-    assert kafka.committed_offset("nobody", name) is None
+    assert kafka.committed_offsets("nobody", [name]) == {name: None}
     with pytest.raises(Unready, match="group nobody: "):
         topic_admin.set_first_offsets(kafka.client(), group="nobody", topic=name, say=lambda _text: None)
     assert name not in admin.list_topics(timeout=REQUEST_S).topics

@@ -1,6 +1,7 @@
 """The watch on Spark's application detects its end, a lack of executors and a stop; the stop file."""
 
 import threading
+from contextlib import nullcontext
 from typing import Any
 from unittest.mock import Mock
 
@@ -32,21 +33,25 @@ class Watched:
 
 
 @pytest.mark.parametrize(
-    ("end", "error", "reason"),
+    ("asked", "end", "error", "reason"),
     [
-        ([True, True], ApplicationEndedError, "^application_1_0001 has ended, killed or after too many failures: see"),
-        (Py4JNetworkError("gone"), Py4JNetworkError, "^gone$"),
+        ("has_ended", [True, True], ApplicationEndedError, "^application_1_0001 has ended, killed or after too many"),
+        ("has_ended", Py4JNetworkError("gone"), Py4JNetworkError, "^gone$"),
+        ("has_file", Py4JNetworkError("gone"), None, ""),
     ],
 )
-def test_an_application_that_has_ended_stops_its_jobs(end: Any, error: type[Exception], reason: str) -> None:
+def test_an_application_that_has_ended_stops_its_jobs(
+    asked: str, end: Any, error: type[Exception] | None, reason: str
+) -> None:
     watched = Watched(2)
     watched.watch.look()
     watched.watch.raise_if_ended()
     assert not watched.stop.is_set()
-    watched.application.has_ended.side_effect = end
+    getattr(watched.application, asked).side_effect = end
+    watched.seconds = 20
     watched.watch.look()
-    assert watched.stop.is_set()
-    with pytest.raises(error, match=reason):
+    assert (watched.stop.is_set(), watched.log) == (True, [])
+    with pytest.raises(error, match=reason) if error else nullcontext():
         watched.watch.raise_if_ended()
 
 
@@ -106,11 +111,3 @@ def test_a_look_for_the_stop_file_that_fails_is_logged_once_and_stops_nothing() 
     watched.application.has_file.side_effect = [True]
     watched.look_until(61)
     assert watched.stop.is_set()
-
-
-def test_a_jvm_that_is_gone_when_the_stop_file_is_looked_for_ends_the_job() -> None:
-    watched = Watched(1)
-    watched.application.has_file.side_effect = Py4JNetworkError("gone")
-    watched.look_until(1)
-    assert watched.stop.is_set()
-    assert watched.log == []

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -9,7 +10,6 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from botocore.exceptions import ClientError
 
 from plugins.source.source_connector import following_slot
 from plugins.workers.kubernetes_api import KubernetesError, UnreachableError
@@ -18,6 +18,7 @@ from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Clock, Stack
 from tests.stacks.handlers.msk_connect.requests import NAME
 from tests.stacks.handlers.msk_connect.service import KafkaConnect
+from tests.waiting import PATIENCE_S
 
 Look = Callable[[], str]
 
@@ -91,20 +92,6 @@ def test_an_update_that_begins_meanwhile_goes_first(look: Look, connect: KafkaCo
     report(clock, 1)
     connect.faults["RestartConnector"] = ["BadRequestException"]
     assert look().startswith("failed tasks, not restarted: ")
-
-
-def test_one_connectors_trouble_doesnt_keep_it_from_the_next(
-    look: Look, connect: KafkaConnect, clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    report(clock, 1)
-    monkeypatch.setenv("CONNECTORS", f"gone,another,{NAME}")
-    connect.faults["ListConnectors"] = ["TooManyRequestsException"]
-    caplog.set_level("INFO", connector_restarts.__name__)
-    with pytest.raises(ClientError, match="TooManyRequests"):
-        look()
-    assert "gone: not looked after: " in caplog.text
-    assert "another: there is none" in caplog.text
-    assert f"{NAME}: failed tasks restarted" in caplog.text
 
 
 SOURCE, SINK = "dev-cdc-lake-orders-source", "dev-cdc-lake-orders-sink"
@@ -197,14 +184,26 @@ def test_a_failed_task_is_published_and_started_again_after_a_pause_that_grows(
     assert watched.published[SINK].get("Restarts", 0.0) == again
 
 
-def test_a_connector_that_is_gone_has_no_figures_and_the_others_have_theirs(watched: Watched) -> None:
-    del watched.states[SOURCE]
-    with pytest.raises(KubernetesError):
-        kubernetes_watch.handler({}, None)
-    assert list(watched.published) == [SINK]
-
-
 def test_a_worker_that_just_starts_is_passed_over(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watched, "through_pod", Mock(side_effect=UnreachableError("it starts")))
     kubernetes_watch.handler({}, None)
     assert watched.published[SOURCE] == {"RunningTaskCount": 1.0, "ErroredTaskCount": 0.0}
+
+
+def test_one_connectors_trouble_keeps_no_other_waiting(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("CONNECTORS", f"{SOURCE},{SINK}")
+    caplog.set_level("INFO", connector_restarts.__name__)
+    other = threading.Event()
+
+    def look_after(name: str) -> str:
+        if name == SOURCE:
+            assert other.wait(PATIENCE_S)
+            raise TypeError("half an answer")
+        other.set()
+        return "no failed task"
+
+    with pytest.raises(TypeError):
+        connector_restarts.each_connector(look_after)
+    assert caplog.messages == [f"{SOURCE}: not looked after: half an answer", f"{SINK}: no failed task"]

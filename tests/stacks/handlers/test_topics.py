@@ -88,9 +88,9 @@ def test_the_first_deployment_makes_the_topics_and_the_sinks_lag_is_known(kafka:
     wanted = request(kafka, plan("first", hours=48))
     deployed.create(wanted)
     assert retention_ms(kafka, "first.events") == str(48 * HOUR_MS)
-    assert kafka.topic_id("first.offsets") is not None
+    assert kafka.topic_ids(["first.offsets"])["first.offsets"] is not None
     assert deployed.physical_id == "first.events/topics"
-    assert kafka.committed_offset(wanted["group"], "first.events") == 0
+    assert kafka.committed_offsets(wanted["group"], ["first.events"])["first.events"] == 0
     admin = AdminClient(administrator(kafka))
     [answer] = admin.describe_consumer_groups([wanted["group"]]).values()
     assert answer.result(REQUEST_S).state == ConsumerGroupState.EMPTY
@@ -111,10 +111,10 @@ def test_without_its_rights_it_waits_and_says_which_topic_is_refused(
 def test_an_update_changes_the_configuration_and_keeps_the_records(kafka: Kafka, deployed: Stack) -> None:
     deployed.create(request(kafka, plan("update")))
     send(kafka, "update.events", b"kept")
-    before = deployed.physical_id, kafka.topic_id("update.events")
+    before = deployed.physical_id, kafka.topic_ids(["update.events"])["update.events"]
     deployed.update(request(kafka, plan("update", hours=24, partitions=2)))
     assert retention_ms(kafka, "update.events") == str(24 * HOUR_MS)
-    assert (deployed.physical_id, kafka.topic_id("update.events")) == before
+    assert (deployed.physical_id, kafka.topic_ids(["update.events"])["update.events"]) == before
     # Another resource fails after this one: CloudFormation sends the former request, with fewer partitions.
     deployed.update(request(kafka, plan("update")))
     assert retention_ms(kafka, "update.events") == str(168 * HOUR_MS)
@@ -123,10 +123,10 @@ def test_an_update_changes_the_configuration_and_keeps_the_records(kafka: Kafka,
 def test_deleting_it_leaves_topics_and_records_and_the_next_one_adopts_them(kafka: Kafka, deployed: Stack) -> None:
     deployed.create(request(kafka, plan("kept")))
     send(kafka, "kept.events", b"1")
-    before = kafka.topic_id("kept.events")
+    before = kafka.topic_ids(["kept.events"])["kept.events"]
     deployed.delete()
     deployed.create(request(kafka, plan("kept")))
-    assert kafka.topic_id("kept.events") == before
+    assert kafka.topic_ids(["kept.events"])["kept.events"] == before
     assert Topic(connection=kafka.client(), name="kept.events").count() == 1
 
 
@@ -166,7 +166,7 @@ def test_an_offset_that_a_group_has_stays(kafka: Kafka, deployed: Stack) -> None
     consumer.commit(offsets=[TopicPartition("offset.events", 0, 2)], asynchronous=False)
     consumer.close()
     deployed.update(request(kafka, plan("offset", hours=24)))
-    assert kafka.committed_offset(wanted["group"], "offset.events") == 2
+    assert kafka.committed_offsets(wanted["group"], ["offset.events"])["offset.events"] == 2
 
 
 def test_the_end_of_a_pause_gives_a_forgotten_group_its_first_offset_again(kafka: Kafka, deployed: Stack) -> None:
@@ -175,11 +175,11 @@ def test_the_end_of_a_pause_gives_a_forgotten_group_its_first_offset_again(kafka
     deployed.create(wanted)
     admin = AdminClient(administrator(kafka))
     admin.delete_consumer_groups([wanted["group"]])[wanted["group"]].result(REQUEST_S)
-    assert kafka.committed_offset(wanted["group"], "forgotten.events") is None
+    assert kafka.committed_offsets(wanted["group"], ["forgotten.events"])["forgotten.events"] is None
     # The property next to the request makes it an update; the handler reads only the request.
     deployed.properties = deployed.properties | {"Paused": "all"}
     deployed.update(wanted)
-    assert kafka.committed_offset(wanted["group"], "forgotten.events") == 0
+    assert kafka.committed_offsets(wanted["group"], ["forgotten.events"])["forgotten.events"] == 0
 
 
 def test_a_group_with_members_is_left_alone(kafka: Kafka, deployed: Stack) -> None:
@@ -192,7 +192,7 @@ def test_a_group_with_members_is_left_alone(kafka: Kafka, deployed: Stack) -> No
         member.poll(0.1)
     try:
         deployed.create(wanted)
-        assert kafka.committed_offset(wanted["group"], "members.events") is None
+        assert kafka.committed_offsets(wanted["group"], ["members.events"])["members.events"] is None
     finally:
         member.close()
 

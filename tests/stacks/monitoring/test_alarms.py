@@ -12,7 +12,7 @@ from contract.states import MEANING, Word
 from operate.review.findings import find
 from settings.load import load
 from spark_jobs.runtime import metrics
-from stacks.monitoring.watches import EVENTS, UNALARMED, WORDS, key
+from stacks.monitoring.watches import EVENTS, WORDS, key
 from tests.stacks.conftest import Synthesized
 from tests.stacks.monitoring.found import alarms, dashboard, events
 
@@ -64,7 +64,7 @@ def rings(alarm: dict[str, Any], *points: tuple[int | None, int | None]) -> bool
         words = {
             "FILL": lambda metric, instead: instead if metric is None else metric,
             "IF": lambda condition, one, other: one if condition else other,
-            "waiting": waiting,
+            "waiting0": waiting,
             "landed": landed,
         }
         return int(eval(wanted.replace(" AND ", " and "), {"__builtins__": {}}, words))  # noqa: S307  (checked above)
@@ -127,20 +127,11 @@ def test_the_review_refuses_a_budget_below_the_costs(dev: Synthesized, monkeypat
 SECTIONS = dict(re.findall(r"^## (.+)\n(.+(?:\n(?!## ).*)*)", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
 
 
-def test_every_alarm_has_a_section_in_the_documents() -> None:
-    assert WORDS.keys() == SECTIONS.keys()
-
-
 @pytest.mark.parametrize("name", WORDS)
 def test_a_section_begins_with_its_word_then_says_what_it_means_what_to_check_and_what_to_do(name: str) -> None:
     kind = "event rule" if name in EVENTS else "alarm"
     assert SECTIONS[name].startswith(f"**{WORDS[name]}**, {kind}")
     assert re.findall(r"^\*\*(Meaning|Check|Do)\.\*\*", SECTIONS[name], re.MULTILINE) == ["Meaning", "Check", "Do"]
-
-
-def test_every_word_is_told_by_alarms_or_in_another_way_but_not_by_both() -> None:
-    assert {*WORDS.values()} | UNALARMED.keys() == {*Word}
-    assert {*WORDS.values()} & UNALARMED.keys() == set()
 
 
 def test_the_key_has_each_word_in_its_order_with_what_it_means_and_what_tells_it() -> None:
