@@ -38,8 +38,9 @@ from local.comparison.rows import (
     with_hashes,
 )
 
-# Fail the query where a row policy may hide rows; hidden rows would look like differences.
-SETTINGS = {**SOURCE_SETTINGS, "row_security": "off"}
+# Fail the query where a row policy may hide rows; hidden rows would look like differences. A transaction is idle while
+# the lake is read.
+SETTINGS = {**SOURCE_SETTINGS, "row_security": "off", "idle_in_transaction_session_timeout": "0"}
 # Whether policies show a role all rows of the relations they apply to, as `./lake source prepare` sets up.
 _SHOWS_ALL = SHOWS_ALL_ROWS.format(relations="%s::regclass::oid || %s::oid[]")
 # Pages of 8 kB per statement: progress shows, and a role's statement_timeout isn't reached.
@@ -88,10 +89,10 @@ class SourceLook:
         self._connection.cancel()
 
     def filled(self, columns: Iterable[ComparedColumn]) -> list[str]:
-        """Name the columns that hold a value in some row."""
-        rows = f"SELECT FROM {self._table.source_from} WHERE"
+        """Name the columns that hold a value in some row; some fields of a composite value may be null."""
+        some = f"SELECT EXISTS (SELECT FROM {self._table.source_from} WHERE "
         with self._connection.cursor() as cursor:
-            return [c.name for c in columns if value(cursor, f"SELECT EXISTS ({rows} t.{quoted(c.name)} IS NOT NULL)")]
+            return [c.name for c in columns if value(cursor, f"{some}t.{quoted(c.name)} IS DISTINCT FROM NULL)")]
 
     def estimate(self) -> int:
         """Return the approximate row count, 0 before the first ANALYZE."""

@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import itertools
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from local.look.lake import LakeError
 from local.services.postgres import ConnectionParameters
 from tests import cases
 from tests.conftest import execute
-from tests.local.comparison.sides import before_each_pass, column, compare, compared, differences, login
+from tests.local.comparison.sides import ArrowLake, before_each_pass, column, compare, compared, differences, login
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
@@ -219,11 +220,17 @@ def test_many_rows_that_differ_are_found_without_their_index(
     assert (found.missing, found.extra, found.different) == (100, 0, 1)
 
 
-def test_a_column_that_the_lake_lacks_counts_once_it_has_a_value(shop: ConnectionParameters) -> None:
-    execute(shop, "ALTER TABLE items ADD note text")
+def test_a_column_that_the_lake_lacks_counts_once_it_has_a_value(
+    shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also a composite one with a null, where the server ends transactions that are idle while the lake is read."""
+    stream = ArrowLake.stream
+    monkeypatch.setattr(ArrowLake, "stream", lambda *given: (time.sleep(0.5), (yield from stream(*given))))
+    monkeypatch.setenv("PGOPTIONS", "-c idle_in_transaction_session_timeout=100")
+    execute(shop, "CREATE TYPE remark AS (text text, author text); ALTER TABLE items ADD note remark")
     table = compared("items", ITEMS, items(*range(1, 501)), missing=(column("note"),))
     assert compare(shop, table).equal
-    execute(shop, "UPDATE items SET note = 'new' WHERE id = 8")
+    execute(shop, "UPDATE items SET note = ('new', NULL) WHERE id = 8")
     found = compare(shop, table)
     assert (found.absent, found.equal, found.different) == (("note",), False, 0)
 
