@@ -51,8 +51,11 @@ def deleted_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Iterable
     if missing := [name for name in key if name not in types]:
         raise LoadError(f"the source's table {'.'.join(table)} has no column {', '.join(missing)}")
     names = [sql.Identifier(f"k{number}") for number in range(len(key))]
+    # Equal texts are two keys in the lake if they aren't the same: citext's 'A' and 'a'.
     same = [
-        sql.SQL("t.{} = g.{}::{}").format(sql.Identifier(column), name, sql.SQL(types[column]))
+        sql.SQL("t.{0} = g.{1}::{2} AND concat(t.{0}) = concat(g.{1}::{2})").format(
+            sql.Identifier(column), name, sql.SQL(types[column])
+        )
         for column, name in zip(key, names, strict=True)
     ]
     query = sql.SQL(
