@@ -16,7 +16,6 @@ from local.services.postgres import ConnectionParameters
 from spark_jobs.errors import JobError
 from spark_jobs.ingest import Ingest
 from spark_jobs.sources.postgres import batch
-from spark_jobs.sources.postgres.access import Look
 from tests.cases import long
 from tests.conftest import ask, execute
 from tests.spark_jobs.sources.postgres.conftest import Queried
@@ -86,15 +85,6 @@ def test_a_view_whose_table_was_rewritten_while_a_look_waited_keeps_its_rows(que
         queried.run(job)
     job.close()
     assert queried.lake() == queried.source()
-
-
-def test_a_table_that_is_rewritten_during_each_look_is_left_for_later(
-    queried: Queried, job: Ingest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    queried.execute("DELETE FROM address WHERE address_id = 3")
-    monkeypatch.setattr(Look, "is_outrun", lambda _look: True)
-    with pytest.raises(TimeoutError, match=r"public\.address was rewritten during each of two looks"):
-        job.run_batch()
 
 
 def test_a_look_yields_to_ddl_that_waits_for_it_so_that_the_tables_users_need_not_wait(

@@ -206,6 +206,15 @@ def test_a_look_says_since_when_the_lake_has_all(
         assert jdbc.looked_ms == looked_ms
 
 
+def test_a_table_that_is_rewritten_during_each_look_is_left_for_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Database, "is_outrun", lambda _self: True)
+    monkeypatch.setattr(Jdbc, "_identified", lambda _self: "")
+    monkeypatch.setattr(Jdbc, "_looked", lambda *_given, **_more: FIRST)
+    database, spark = cast(Any, Database(waits=0.0, works=0.0)), cast(Any, None)
+    with pytest.raises(TimeoutError, match=r"public\.address was rewritten during each of two looks"):
+        Jdbc(spark, decided(), database, (), log=print).next_batch(None)
+
+
 def test_a_transaction_grows_no_older_than_the_last_look_knows() -> None:
     now = [100.0]
     nothing = cast(Any, None)
