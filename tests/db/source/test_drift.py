@@ -109,7 +109,6 @@ def cursor(database: ConnectionParameters) -> Iterator[Cursor]:
 def test_keys_are_compared_as_their_columns_values(cursor: Cursor) -> None:
     keys = [("1", "1998-05-06"), ("01", "May 6 1998"), ("1", "1998-05-07"), ("-2", "1998-05-06"), ("1.0", "1998-05-06")]
     assert deleted_keys(cursor, TABLE, ("id", "day"), keys) == keys[2:]
-    assert deleted_keys(cursor, TABLE, ("id", "day"), []) == []
     with pytest.raises(LoadError, match="Order Items has no column nothing"):
         deleted_keys(cursor, TABLE, ("nothing",), [("1",)])
 
