@@ -385,8 +385,8 @@ def test_each_table_has_its_line_and_all_count_as_does_a_stale_outbox(
     monkeypatch.setattr(command, "compare_tables", lambda *_, **__: iter([equal, broken]))
     shown = io.StringIO()
     report = tmp_path / "reconcile.json"
-    done = reconcile_tables(Console(file=shown), Sides({}, []), timeout_s=0, pipeline="shop", report=report)
-    assert not done
+    given: Any = {"timeout_s": 0, "pipeline": "shop", "report": report}
+    assert not reconcile_tables(Console(file=shown), Sides({}, []), **given)
     assert shown.getvalue().splitlines() == [
         "public.[a]  equal  2 rows  1.0 s",
         "public.b  not compared: no such table",
@@ -394,8 +394,7 @@ def test_each_table_has_its_line_and_all_count_as_does_a_stale_outbox(
     ]
     stale = TableComparison(table="tables and outbox", different=1)
     monkeypatch.setattr(command, "compare_tables", lambda *_, **__: iter([equal]))
-    given: Any = {"timeout_s": 0, "pipeline": "shop", "report": report, "before": [stale]}
-    assert reconcile_tables(Console(file=shown), Sides({}, []), **given)
+    assert reconcile_tables(Console(file=shown), Sides({}, []), **given, before=[stale])
     assert json.loads(report.read_text())["equal"] is False
 
 
