@@ -85,11 +85,9 @@ def test_a_request_is_waited_for_as_long_as_the_job_reads(
     def newest() -> tuple[str, dict[str, str]]:
         if (request := left[0][2]) is None:
             raise LakeError("no table")
-        if request not in ("former", "wanted"):
-            ask(tmp_path, {"lake_t": request})
+        ask(tmp_path, {"lake_t": "wanted" if request == "former" else request})
         return "20261127000000000", {keys.IGNORED: request}
 
-    ask(tmp_path, {"lake_t": "wanted"})
     table: Any = Mock(job_name="lake.t", lake_name="lake_t", lake=Mock(newest_of_job=newest))
     table.name = "t"
     pipeline: Any = Mock(job_folder=tmp_path)

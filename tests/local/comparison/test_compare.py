@@ -25,7 +25,7 @@ from local.look.lake import LakeError
 from local.services.postgres import ConnectionParameters
 from tests import cases
 from tests.conftest import execute
-from tests.local.comparison.sides import ArrowLake, before_each_pass, column, compare, compared, differences, login
+from tests.local.comparison.sides import before_each_pass, column, compare, compared, differences, login
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
@@ -68,7 +68,6 @@ def test_an_equal_table_takes_one_look(shop: ConnectionParameters) -> None:
 
 def test_missing_extra_and_different_rows_are_found_and_named(shop: ConnectionParameters) -> None:
     execute(shop, "DELETE FROM items WHERE id = 77")
-    # And 5 twice.
     lake = items(*(i for i in range(1, 501) if i != 99), 5, price_3=0.3, name_490="")
     found = compare(shop, compared("items", ITEMS, lake))
     assert (found.lake_rows, found.missing, found.extra, found.different) == (500, 1, 1, 3)
@@ -220,14 +219,12 @@ def test_a_column_that_the_lake_lacks_counts_once_it_has_a_value(
     shop: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also a composite one with a null, where the server ends transactions that are idle while the lake is read."""
-    stream = ArrowLake.stream
-    monkeypatch.setattr(ArrowLake, "stream", lambda *given: (time.sleep(0.5), (yield from stream(*given))))
     monkeypatch.setenv("PGOPTIONS", "-c idle_in_transaction_session_timeout=100")
     execute(shop, "CREATE TYPE remark AS (text text, author text); ALTER TABLE items ADD note remark")
     table = compared("items", ITEMS, items(*range(1, 501)), missing=(column("note"),))
     assert compare(shop, table).equal
     execute(shop, "UPDATE items SET note = ('new', NULL) WHERE id = 8")
-    found = compare(shop, table)
+    found = compare(shop, table, on_progress=lambda *_: time.sleep(0.5))
     assert (found.absent, found.equal, found.different) == (("note",), False, 0)
 
 
