@@ -94,8 +94,9 @@ def connect(parameters: Mapping[str, Any]) -> Connection:
         **LIVENESS,
     }
     settings = {**ours, **tls(parameters), **parameters}
-    options = f"{settings['options']} -c lock_timeout={LOCK_TIMEOUT_S}s {OWN_NAMES}"
-    settings |= {"options": options, "client_encoding": "UTF8"}
+    # A transaction is idle while the other side, the lake or AWS, is asked.
+    limits = f"-c lock_timeout={LOCK_TIMEOUT_S}s -c idle_in_transaction_session_timeout=0"
+    settings |= {"options": f"{settings['options']} {limits} {OWN_NAMES}", "client_encoding": "UTF8"}
     try:
         opened: Connection = psycopg2.connect(**settings)
     except psycopg2.OperationalError as error:

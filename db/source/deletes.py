@@ -15,7 +15,6 @@ from db.connecting import Cursor, LoadError, value
 from db.source.inspection import read_tables
 
 LOOK_S = 0.2
-KEYS_PER_LOOK = 10_000
 Name = tuple[str, str]
 Key = tuple[str, ...]
 
@@ -51,8 +50,9 @@ def deleted_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Iterable
     if missing := [name for name in key if name not in columns]:
         raise LoadError(f"the source's table {'.'.join(table)} has no column {', '.join(missing)}")
     names = [sql.Identifier(f"k{number}") for number in range(len(key))]
+    # Equal values with different texts are two keys in the lake: citext's 'A' and 'a'.
     same = [
-        sql.SQL("t.{} OPERATOR({}.=) g.{}::{}").format(
+        sql.SQL("t.{0} OPERATOR({1}.=) g.{2}::{3} AND concat(t.{0}) = concat(g.{2}::{3})").format(
             sql.Identifier(column.name), sql.Identifier(column.type.operators), name, sql.SQL(column.type_text)
         )
         for column, name in zip(map(columns.__getitem__, key), names, strict=True)
@@ -62,11 +62,7 @@ def deleted_keys(cursor: Cursor, table: Name, key: Sequence[str], keys: Iterable
         " WHERE NOT EXISTS (SELECT FROM {table} t WHERE {same}) ORDER BY 1"
     )
     parts = {"names": sql.SQL(", ").join(names), "table": sql.Identifier(*table), "same": sql.SQL(" AND ").join(same)}
-    gone: list[Key] = []
     wanted = [*keys]
-    for start in range(0, len(wanted), KEYS_PER_LOOK):
-        looked = wanted[start : start + KEYS_PER_LOOK]
-        given = [sql.SQL("{}::text[]").format(sql.Literal(list(values))) for values in zip(*looked, strict=True)]
-        cursor.execute(query.format(given=sql.SQL(", ").join(given), **parts))
-        gone += [looked[place - 1] for (place,) in cursor.fetchall()]
-    return gone
+    given = [sql.SQL("{}::text[]").format(sql.Literal(list(values))) for values in zip(*wanted, strict=True)]
+    cursor.execute(query.format(given=sql.SQL(", ").join(given), **parts))
+    return [wanted[place - 1] for (place,) in cursor.fetchall()]

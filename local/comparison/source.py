@@ -88,10 +88,10 @@ class SourceLook:
         self._connection.cancel()
 
     def filled(self, columns: Iterable[ComparedColumn]) -> list[str]:
-        """Name the columns that hold a value in some row."""
-        rows = f"SELECT FROM {self._table.source_from} WHERE"
+        """Name the columns that hold a value in some row; some fields of a composite value may be null."""
+        some = f"SELECT EXISTS (SELECT FROM {self._table.source_from} WHERE "
         with self._connection.cursor() as cursor:
-            return [c.name for c in columns if value(cursor, f"SELECT EXISTS ({rows} t.{quoted(c.name)} IS NOT NULL)")]
+            return [c.name for c in columns if value(cursor, f"{some}t.{quoted(c.name)} IS DISTINCT FROM NULL)")]
 
     def estimate(self) -> int:
         """Return the approximate row count, 0 before the first ANALYZE."""

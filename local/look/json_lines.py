@@ -44,8 +44,7 @@ def lines(client: "S3Client", bucket: str, key: str) -> list[bytes]:
 def lands_behind(s3: "S3Client", bucket: str, prefix: str, name: str) -> bool:
     """Tell whether a landing has an object after the one of this name; all come after an empty name."""
     after = s3.list_objects_v2(Bucket=bucket, Prefix=prefix, StartAfter=prefix + name)
-    # Objects that S3Proxy is still writing have another ending.
-    return any(entry["Key"].endswith(".json") for entry in after.get("Contents", []))
+    return any(entry["Key"].endswith(_ENDING) for entry in after.get("Contents", []))
 
 
 def offset_behind(name: str) -> int:

@@ -58,12 +58,12 @@ def places(services: Services) -> JobPlaces:
 def table_jobs(pipeline: Pipeline, where: JobPlaces, folder: Path) -> list[TableJob]:
     """Return the settings of the job in a folder for each table, derived tables last."""
     pace = JobPace(sync_interval_seconds=0, derived_seconds=DERIVED_S, configuration=POLL)
-    asked = _asked(folder)
+    requests = asked(folder)
 
     def captured(table: CapturedTableSettings) -> TableJob:
         job = table_job(pipeline, table, where, pace)
         looked = {keys.JDBC_LOOKED_FILE: str(looked_file(folder, job.table))} if pipeline.is_queried else {}
-        again = {keys.READ_AGAIN: asked[job.table]} if job.table in asked else {}
+        again = {keys.READ_AGAIN: requests[job.table]} if job.table in requests else {}
         return replace(job, configuration={**job.configuration, **looked, **again})
 
     return [*map(captured, pipeline.tables), *derived_jobs(pipeline, where, pace)]
@@ -71,10 +71,11 @@ def table_jobs(pipeline: Pipeline, where: JobPlaces, folder: Path) -> list[Table
 
 def ask(folder: Path, requests: Mapping[str, str]) -> None:
     """Record in the job's folder that it is to read lake tables again; each request counts once, also after a kill."""
-    write_private(folder / READ_AGAIN, json.dumps({**_asked(folder), **requests}, indent=1) + "\n")
+    write_private(folder / READ_AGAIN, json.dumps({**asked(folder), **requests}, indent=1) + "\n")
 
 
-def _asked(folder: Path) -> dict[str, str]:
+def asked(folder: Path) -> dict[str, str]:
+    """Return the newest request for each lake table that was to be read again."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         return dict(json.loads((folder / READ_AGAIN).read_text(encoding="utf-8")))
     return {}

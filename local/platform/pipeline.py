@@ -157,12 +157,10 @@ class LocalPipeline:
             raise PlatformError(f"{', '.join(sorted(early))} isn't captured yet: `./lake up`")
         start_job(self._services, self._processes, self.job_folder, once=once)
 
-    def read_directly(self, tables: Sequence[LocalTable]) -> str:
-        """Restart the job so that it reads all rows of these tables; return the request, which their commits repeat."""
-        request = f"again-{time.time()}"
-        ask(self.job_folder, {table.lake_name: request for table in tables})
+    def read_directly(self, tables: Sequence[LocalTable]) -> None:
+        """Restart the job so that it reads all rows of these tables."""
+        ask(self.job_folder, dict.fromkeys([table.lake_name for table in tables], f"again-{time.time()}"))
         self.start_job()
-        return request
 
     def wait_lake(self, say: Callable[[str], None] = lambda _progress: None) -> str | None:
         """Wait until each table with events is in the lake and in the catalog, which the job fills when it starts.

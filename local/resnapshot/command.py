@@ -15,7 +15,7 @@ from local.console import console, say
 from local.errors import LockedError, PlatformError
 from local.look.lake import LakeError
 from local.platform.arriving import PATIENCE_S
-from local.platform.job import loading
+from local.platform.job import asked, loading
 from local.platform.pipeline import LocalPipeline
 from local.platform.platform import Platform
 from local.platform.services import LocalTable
@@ -96,20 +96,18 @@ def _read_again(
         _look_at_all(platform)
     if direct:
         with _locked(platform):
-            request = platform.pipeline.read_directly(direct)
-        wait_until_read(platform.pipeline, direct, request, timeout_s=wanted.timeout_s, say=channel.say)
+            platform.pipeline.read_directly(direct)
+        wait_until_read(platform.pipeline, direct, timeout_s=wanted.timeout_s, say=channel.say)
 
 
-def wait_until_read(
-    pipeline: LocalPipeline, tables: Sequence[LocalTable], request: str, *, timeout_s: float, say: Say
-) -> None:
-    """Wait until the lake's tables have met a request; `timeout_s`: how long nothing may move.
+def wait_until_read(pipeline: LocalPipeline, tables: Sequence[LocalTable], *, timeout_s: float, say: Say) -> None:
+    """Wait until the lake's tables have met their newest requests; `timeout_s`: how long nothing may move.
 
     Raises PlatformError with the reason when the job fails at one, and when nothing moves.
     """
     left, progress, failing_since = list(tables), list[str](), None
     moved = time.monotonic()
-    while left := [table for table in left if not _has_met(table, request)]:
+    while left := [table for table in left if not _has_met(pipeline, table)]:
         states, now = pipeline.table_states(), time.monotonic()
         found = [(table.name, states.get(table.job_name)) for table in left]
         if (lines := loading(found)) != progress:
@@ -127,9 +125,10 @@ def wait_until_read(
         time.sleep(LOOK_S)
 
 
-def _has_met(table: LocalTable, request: str) -> bool:
+def _has_met(pipeline: LocalPipeline, table: LocalTable) -> bool:
+    """Tell whether a table's newest commit names its newest request: another command's may have replaced ours."""
     with contextlib.suppress(LakeError):
-        return table.lake.newest_of_job()[1].get(IGNORED) == request
+        return table.lake.newest_of_job()[1].get(IGNORED) == asked(pipeline.job_folder).get(table.lake_name)
     return False
 
 

@@ -5,6 +5,7 @@ Rows that only the lake has are deleted there with events of our own. Shared by 
 in how the connector's progress is read, and in how Kafka is reached.
 """
 
+import base64
 import contextlib
 import json
 import time
@@ -29,7 +30,6 @@ from plugins.connector_settings import SourceSettings
 
 SEND_TIMEOUT_S = 60
 _CYCLE_MICROS = 146_097 * 86_400 * 1_000_000
-_STRUCTURE = (bytes, bytearray, list, tuple, dict)
 LOOK_S = 0.5
 ASK_S = 5
 # A connector asked for a blocking snapshot keeps streaming for a moment.
@@ -68,10 +68,12 @@ def as_event(value: Any, avro: Any) -> Any:
     kind = _kind(avro)
     if isinstance(value, Decimal):
         return f"{value:f}"
-    if value is None or isinstance(value, _STRUCTURE):
+    if value is None or isinstance(value, list | tuple | dict) or kind.endswith("data.Bits"):
         raise PlatformError(
             f"a key of the type {json.dumps(avro)} can't be written as an event: delete its row by hand"
         )
+    if kind == events.TEXT_AS_BYTES or isinstance(value, bytes):
+        return base64.b64encode(value.encode() if isinstance(value, str) else value).decode()
     if kind.endswith("ZonedTimestamp") or kind == "timestamp-micros":
         return events.INFINITE_MICROS.get(value) or _iso(value)
     if kind.endswith(("time.MicroTime", "time.Time")):

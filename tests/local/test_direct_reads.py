@@ -54,6 +54,12 @@ def test_a_request_reaches_its_tables_alone_and_stays_beside_others(tmp_path: Pa
             id="until it is met",
         ),
         pytest.param(
+            [(0, READS, "former"), (2, None, "another's")],
+            ["t: 7 rows read"],
+            None,
+            id="another command has replaced it",
+        ),
+        pytest.param(
             [(0, None, None), (90, READS, None), (150, READS, None), (190.1, READS, None)],
             ["t: 7 rows read"],
             "t: the job's reading doesn't move for 100 s: `./lake status`",
@@ -68,6 +74,7 @@ def test_a_request_reaches_its_tables_alone_and_stays_beside_others(tmp_path: Pa
     ],
 )
 def test_a_request_is_waited_for_as_long_as_the_job_reads(
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     looks: list[tuple[float, TableState | None, str | None]],
     said: list[str],
@@ -76,18 +83,20 @@ def test_a_request_is_waited_for_as_long_as_the_job_reads(
     left = list(looks)
 
     def newest() -> tuple[str, dict[str, str]]:
-        if left[0][2] is None:
+        if (request := left[0][2]) is None:
             raise LakeError("no table")
-        return "20261127000000000", {keys.IGNORED: left[0][2]}
+        ask(tmp_path, {"lake_t": "wanted" if request == "former" else request})
+        return "20261127000000000", {keys.IGNORED: request}
 
-    table: Any = Mock(job_name="lake.t", lake=Mock(newest_of_job=newest))
+    table: Any = Mock(job_name="lake.t", lake_name="lake_t", lake=Mock(newest_of_job=newest))
     table.name = "t"
-    pipeline: Any = Mock(table_states=lambda: {"lake.t": left[0][1]} if left[0][1] else {})
+    pipeline: Any = Mock(job_folder=tmp_path)
+    pipeline.table_states = lambda: {"lake.t": left[0][1]} if left[0][1] else {}
     monkeypatch.setattr("local.resnapshot.command.time.sleep", lambda _seconds: left.pop(0))
     monkeypatch.setattr("local.resnapshot.command.time.monotonic", lambda: left[0][0])
     heard: list[str] = []
     try:
-        wait_until_read(pipeline, [table], "wanted", timeout_s=TIMEOUT_S, say=heard.append)
+        wait_until_read(pipeline, [table], timeout_s=TIMEOUT_S, say=heard.append)
         found = None
     except PlatformError as error:
         found = str(error)

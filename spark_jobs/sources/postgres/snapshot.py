@@ -4,6 +4,7 @@
 
 import contextlib
 import json
+import time
 from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import uuid4
@@ -34,7 +35,7 @@ class Snapshot:
 
     All transactions below `oldest` have ended before it, and none from `next` on; those `running` hadn't. Each change
     behind `position` belongs to a transaction that it doesn't contain, and none of these has written before `begin`.
-    `taken_ms`: when it was taken, in milliseconds since 1970; 0 if unknown.
+    `taken_ms`: when it was taken by our clock, which is the connector's; in milliseconds since 1970, 0 if unknown.
     """
 
     begin: int
@@ -110,7 +111,7 @@ def _described(look: Look, slot: str, place: str) -> Snapshot:
         f" pg_replication_slots WHERE slot_name = '{slot}'), 'position', pg_wal_lsn_diff('{place}', '0/0')::bigint,"
         " 'oldest', pg_snapshot_xmin(s)::text::bigint, 'next', pg_snapshot_xmax(s)::text::bigint, 'running',"
         " (SELECT coalesce(json_agg(x::text::bigint), '[]') FROM pg_snapshot_xip(s) AS x),"
-        " 'taken_ms', (extract(epoch FROM now()) * 1000)::bigint)::text"
+        f" 'taken_ms', {time.time_ns() // 1_000_000})::text"
         " FROM pg_current_snapshot() AS s"
     )
     return read_snapshot(str(text))

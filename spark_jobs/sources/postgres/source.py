@@ -103,28 +103,27 @@ class Jdbc:
             self._brought = (batch.checkpoint, began_ms)
         return batch
 
-    def _look(
-        self, checkpoint: str | None, progress: Progress, *, sweeps: bool, again: bool = False
-    ) -> tuple[float, int, JdbcBatch | None]:
-        """Return when a look began and what it found; `again`: the previous one hit a change of the table.
+    def _look(self, checkpoint: str | None, progress: Progress, *, sweeps: bool) -> tuple[float, int, JdbcBatch | None]:
+        """Return when a look began and what it found. Raises TimeoutError if the table is rewritten again and again.
 
         A look may wait for a lock and then read a changed table: one that ALTER TABLE rewrote has no rows for older
         snapshots, and a column in the catalog's description may be gone.
         """
-        self._open = look = self.database.look(OLDEST if self.settings.column else None)
-        # Don't count the wait for a connection.
-        began, began_ms = self.elapsed(), self._now_ms()
-        try:
-            batch = self._looked(look, checkpoint, progress, sweeps=sweeps)
-            if batch is None or not look.is_outrun():
-                return began, began_ms, batch
-        except BaseException as error:
-            self._close(broken=isinstance(error, Py4JJavaError))
-            if again or not isinstance(error, JobError):
-                raise
-        self._close()
-        self._relation = None
-        return self._look(checkpoint, progress, sweeps=sweeps, again=True)
+        for again in (False, True):
+            self._open = look = self.database.look(OLDEST if self.settings.column else None)
+            # Don't count the wait for a connection.
+            began, began_ms = self.elapsed(), self._now_ms()
+            try:
+                batch = self._looked(look, checkpoint, progress, sweeps=sweeps)
+                if batch is None or not look.is_outrun():
+                    return began, began_ms, batch
+            except BaseException as error:
+                self._close(broken=isinstance(error, Py4JJavaError))
+                if again or not isinstance(error, JobError):
+                    raise
+            self._close()
+            self._relation = None
+        raise TimeoutError(f"{self.settings.name} was rewritten during each of two looks")
 
     def reset(self) -> None:
         self._close()

@@ -113,15 +113,14 @@ TABLE = ("public", "Order Items")
 @pytest.fixture
 def cursor(database: ConnectionParameters) -> Iterator[Cursor]:
     with cursor_of(database) as opened:
-        opened.execute('CREATE TABLE "Order Items" (id INTEGER, day DATE, PRIMARY KEY (id, day))')
+        opened.execute('CREATE TABLE "Order Items" (id NUMERIC, day DATE, PRIMARY KEY (id, day))')
         opened.execute("INSERT INTO \"Order Items\" VALUES (1, '1998-05-06')")
         yield opened
 
 
 def test_keys_are_compared_as_their_columns_values(cursor: Cursor, database: ConnectionParameters) -> None:
-    keys = [("1", "1998-05-06"), ("01", "May 6 1998"), ("1", "1998-05-07"), ("-2", "1998-05-06")]
+    keys = [("1", "1998-05-06"), ("01", "May 6 1998"), ("1", "1998-05-07"), ("-2", "1998-05-06"), ("1.0", "1998-05-06")]
     assert deleted_keys(cursor, TABLE, ("id", "day"), keys) == keys[2:]
-    assert deleted_keys(cursor, TABLE, ("id", "day"), []) == []
     with pytest.raises(LoadError, match="Order Items has no column nothing"):
         deleted_keys(cursor, TABLE, ("nothing",), [("1",)])
     execute(database, f"{EXTENSIONS_TYPE}; CREATE TABLE books (id isbn PRIMARY KEY); INSERT INTO books VALUES ('3-16')")

@@ -20,7 +20,6 @@ from local.comparison.compare import TableComparison
 from local.comparison.describe import _called_in_lake as called_in_lake
 from local.comparison.describe import _canonical_json as canonical_json
 from local.comparison.describe import _fitted as fitted
-from local.comparison.lake import _python_rows as python_rows
 from local.comparison.reconcile import compare_outbox
 from local.comparison.repair import repair_of_queried
 from local.comparison.rows import ComparedColumn
@@ -221,20 +220,6 @@ def test_every_lake_type_that_a_column_can_have_is_known() -> None:
     named = {name for path in modules for name in re.findall(r'lake=f?"([a-z]+)', path.read_text(encoding="utf-8"))}
     assert {"string", "decimal", "binary"} <= named
     assert named <= set(describe._STORED)
-
-
-def test_lake_rows_have_dates_that_python_has_not() -> None:
-    table = pyarrow.table(
-        {
-            "day": pyarrow.array([-735_160, 2_932_897, None], pyarrow.int32()).cast(pyarrow.date32()),
-            "at": pyarrow.array([-63_517_780_800_000_000, 0, None]).cast(pyarrow.timestamp("us", "UTC")),
-        }
-    )
-    assert python_rows(table) == [
-        {"day": -735_160, "at": -63_517_780_800_000_000},
-        {"day": 2_932_897, "at": 0},
-        {"day": None, "at": None},
-    ]
 
 
 @pytest.mark.parametrize(

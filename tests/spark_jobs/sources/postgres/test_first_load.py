@@ -319,18 +319,22 @@ def test_a_row_that_does_not_fit_when_all_is_read_again_stays_and_no_other_is_th
     assert in_the_lake(loaded) == written_log.rows(loaded.parameters, "ONLY w") | stays
 
 
-def test_rows_that_the_connector_had_read_before_are_passed_over(loaded: Loaded) -> None:
-    """They have no transaction, and from an incremental snapshot only a time. Later settings change nothing."""
+def test_rows_that_the_connector_had_read_before_are_passed_over(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have no transaction, and may have only a time, not of the database's clock. Later settings do nothing."""
+    now = time.time_ns() // 1_000_000 + 3_600_000
+    monkeypatch.setattr(time, "time_ns", lambda: now * 1_000_000)
     stale = {"v": -1, "large": "old", "__deleted": "false", "__op": "r", "__source_ts_ms": 1}
     loaded.put([{"id": 1, **stale, "__lsn": None}])
     loaded.run()
-    loaded.put([{"id": 2, **stale, "__lsn": 100}, {"id": 3, **stale, "__lsn": None}])
+    loaded.put([{"id": 2, **stale, "__lsn": 100}, {"id": 3, **stale, "__lsn": None, "__source_ts_ms": now - 1}])
     loaded.extra = {keys.FIRST_LOAD_SLOT: "", keys.FIRST_LOAD_PUBLICATION: ""}
     loaded.run()
     there = written_log.rows(loaded.parameters)
     assert in_the_lake(loaded) == there
     # One that was read since then is a repair.
-    loaded.put([{"id": 4, **stale, "__lsn": None, "__source_ts_ms": time.time_ns() // 1_000_000}])
+    loaded.put([{"id": 4, **stale, "__lsn": None, "__source_ts_ms": now}])
     loaded.run()
     assert in_the_lake(loaded) == there | {4: (-1, "old")}
 

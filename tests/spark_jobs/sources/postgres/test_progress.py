@@ -192,6 +192,14 @@ def test_a_look_says_since_when_the_lake_has_all(
         assert jdbc.looked_ms == looked_ms
 
 
+def test_a_table_that_is_rewritten_during_each_look_is_left_for_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Jdbc, "_identified", lambda _self: "")
+    monkeypatch.setattr(Jdbc, "_looked", lambda *_given, **_more: FIRST)
+    database = Mock(**{"look.return_value.is_outrun.return_value": True})
+    with pytest.raises(TimeoutError, match=r"public\.address was rewritten during each of two looks"):
+        Jdbc(Mock(), decided(), database, (), log=print).next_batch(None)
+
+
 def test_a_transaction_grows_no_older_than_the_last_look_knows() -> None:
     clock = Clock()
     clock.now, source = 100.0, Jdbc(Mock(), Mock(), Mock(), (), log=print, elapsed=clock)
