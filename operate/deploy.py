@@ -29,6 +29,7 @@ from settings.environment import Environment
 from settings.environment_pipeline import FIRST
 from settings.rules.placeholders import refused
 from stacks.base import keeps
+from stacks.gate.data import WITH_SLOT
 from stacks.node import NODE
 
 if TYPE_CHECKING:
@@ -80,9 +81,22 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
 
 
 def _readers_first(client: "CloudFormationClient", environment: Environment, wanted: Mapping[str, Any]) -> list[str]:
-    """Return the stacks that still import what the database's loses: CloudFormation would refuse that one first."""
+    """Return the stacks to update before the database's, which a pipeline leaves: they use what goes with it.
+
+    CloudFormation would refuse to delete what they import, and give up on a slot that a connector still reads.
+    Raises OperateError if another pipeline comes, which they can't use before.
+    """
     stack = f"{environment.prefix}-database"
-    if find_stack(client, stack) is None or not only_loses(snapshots.template(client, stack), wanted):
+    if find_stack(client, stack) is None:
+        return []
+    before = snapshots.template(client, stack)
+    old, new = (
+        {name for name, each in side.get("Resources", {}).items() if each["Type"] in WITH_SLOT}
+        for side in (before, wanted)
+    )
+    if old - new and new - old:
+        raise OperateError("one pipeline goes and another comes: deploy without the new one first, then with it")
+    if not (old - new or only_loses(before, wanted)):
         return []
     return [name for role in READERS if find_stack(client, name := f"{environment.prefix}-{role}")]
 
