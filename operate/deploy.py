@@ -6,9 +6,12 @@ resources. Kept resources need nothing that was deleted (tests/stacks/test_store
 the next `./lake aws deploy` creates the rest.
 """
 
+import atexit
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,8 +63,7 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
     if not resumes:
         check_runs(session, environment)
     account.check_offers(session, environment)
-    # A folder of its own: CDK reads each template when its turn comes, and other commands write theirs meanwhile.
-    synthesis = synthesize(environment, CDK_OUT / f"{environment.name}.deploy", nag=True, resumes=resumes)
+    synthesis = synthesize(environment, _folder(environment), nag=True, resumes=resumes)
     errors = [finding for finding in find(environment, synthesis) if finding.level == "error"]
     if errors:
         raise OperateError("\n".join(["the review says no", *map(str, errors)]))
@@ -78,6 +80,14 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
     options = ("--app", str(synthesis.folder), "--require-approval", "broadening")
     status = cdk("deploy", *readers, "--exclusively", *options) if readers else 0
     return status or cdk("deploy", "--all", *options) or _missed(environment, session)
+
+
+def _folder(environment: Environment) -> Path:
+    """Make a folder of this process's own: CDK reads each template in its turn, and other commands write theirs."""
+    CDK_OUT.mkdir(exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=f"{environment.name}.deploy.", dir=CDK_OUT))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _readers_first(client: "CloudFormationClient", environment: Environment, wanted: Mapping[str, Any]) -> list[str]:

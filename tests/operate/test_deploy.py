@@ -141,7 +141,7 @@ def test_what_was_reviewed_is_deployed_and_cdks_failure_is_told(
     # The templates are dev's but for the account; it takes seconds.
     monkeypatch.setattr("operate.review.findings._cfn_lint", lambda *_: iter(()))
     assert deploy.deploy(environment) == CANNOT
-    folder = called.parent / "cdk.out" / "dev.deploy"
+    [folder] = (called.parent / "cdk.out").iterdir()
     expected = ["deploy", "--no-notices", "--all", "--app", str(folder), "--require-approval", "broadening"]
     assert json.loads(called.read_text()) == expected
     assert (folder / "dev-cdc-lake-network.template.json").is_file()
@@ -183,6 +183,17 @@ def test_what_uses_what_goes_with_a_pipeline_is_updated_before_the_database(
         with pytest.raises(OperateError, match="one pipeline goes and another comes: deploy without the new one"):
             deploy.deploy(environment)
     assert [call.args[1:-4] for call in cdk.call_args_list] == calls
+
+
+@pytest.mark.usefixtures("pin_all_but", "reviewed", "called")
+def test_the_next_deployment_leaves_the_templates_of_one_under_way(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deploy, "synthesize", synthesize := Mock(wraps=deploy.synthesize))
+    for _ in range(2):
+        deploy.deploy(environment)
+    one, other = (call.args[1] for call in synthesize.call_args_list)
+    assert one != other
 
 
 MISSED = {"orders": "since yesterday", "shop": "since today"}
