@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 CDK = ROOT / "node_modules" / "aws-cdk" / "bin" / "cdk"
-KEPT = "DELETE_SKIPPED"
 Mapped = dict[str, dict[str, str]]
 
 
@@ -63,7 +61,10 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
     if not resumes:
         check_runs(session, environment)
     account.check_offers(session, environment)
-    synthesis = synthesize(environment, _folder(environment), nag=True, resumes=resumes)
+    # A folder of its own: CDK reads each template when its turn comes, and other commands write theirs meanwhile.
+    folder = CDK_OUT / f"{environment.name}.deploy.{os.getpid()}"
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    synthesis = synthesize(environment, folder, nag=True, resumes=resumes)
     errors = [finding for finding in find(environment, synthesis) if finding.level == "error"]
     if errors:
         raise OperateError("\n".join(["the review says no", *map(str, errors)]))
@@ -82,24 +83,13 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
     return status or cdk("deploy", "--all", *options) or _missed(environment, session)
 
 
-def _folder(environment: Environment) -> Path:
-    """Make a folder of this process's own: CDK reads each template in its turn, and other commands write theirs."""
-    CDK_OUT.mkdir(exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f"{environment.name}.deploy.", dir=CDK_OUT))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
-
-
 def _readers_first(client: "CloudFormationClient", environment: Environment, wanted: Mapping[str, Any]) -> list[str]:
-    """Return the stacks to update before the database's, which a pipeline leaves: they use what goes with it.
+    """Return the stacks to update before the database's if a pipeline leaves that: they import or read what goes.
 
-    CloudFormation would refuse to delete what they import, and give up on a slot that a connector still reads.
     Raises OperateError if another pipeline comes, which they can't use before.
     """
     stack = f"{environment.prefix}-database"
-    if find_stack(client, stack) is None:
-        return []
-    before = snapshots.template(client, stack)
+    before = snapshots.template(client, stack) if find_stack(client, stack) else {}
     old, new = (
         {name for name, each in side.get("Resources", {}).items() if each["Type"] in WITH_SLOT}
         for side in (before, wanted)
@@ -193,10 +183,9 @@ def write_mappings(
         there = find_stack(client, stack)
         if there and there["StackStatus"] not in snapshots.EMPTY:
             continue
-        if not (found := _mapping(client, stack, template["Resources"])):
-            continue
-        written[stack] = folder / f"{stack}.kept.json"
-        written[stack].write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        if found := _mapping(client, stack, template["Resources"]):
+            written[stack] = folder / f"{stack}.kept.json"
+            written[stack].write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     return written
 
 
@@ -223,7 +212,7 @@ def _kept(client: "CloudFormationClient", stack: str) -> Iterator[tuple[str, str
             (each["LogicalResourceId"], each["ResourceType"], each["PhysicalResourceId"])
             for page in resources
             for each in page["StackResourceSummaries"]
-            if each["ResourceStatus"] == KEPT
+            if each["ResourceStatus"] == "DELETE_SKIPPED"
         ]
         if kept:
             yield from kept

@@ -190,7 +190,8 @@ def test_the_next_deployment_leaves_the_templates_of_one_under_way(
     environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deploy, "synthesize", synthesize := Mock(wraps=deploy.synthesize))
-    for _ in range(2):
+    for process in (1, 2):
+        monkeypatch.setattr(deploy.os, "getpid", lambda number=process: number)
         deploy.deploy(environment)
     one, other = (call.args[1] for call in synthesize.call_args_list)
     assert one != other

@@ -123,15 +123,6 @@ def test_a_database_out_of_reach_is_waited_for_and_then_a_failure(
         source.delete()
 
 
-def test_a_creation_that_never_reached_the_database_is_deleted_without_it(
-    source: Stack, secrets: Any, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DEADLINE_SECONDS", "60")
-    log_in_as(secrets, database, port=free_port())
-    assert failing(source.create).startswith("gave up waiting: cannot connect")
-    assert len(source.deleted) == 1
-
-
 def test_a_request_that_was_refused_needs_no_clean_up(source: Stack, database: ConnectionParameters) -> None:
     source.properties, source.physical_id = {"Request": json.dumps({"slot": SLOT})}, "x"
     make_slot(database)

@@ -85,17 +85,6 @@ def test_a_move_is_refused_and_rolled_back(database: ConnectionParameters, postg
 
 
 @pytest.mark.integration
-def test_a_cancelled_update_does_nothing_after_its_rollback(database: ConnectionParameters, source: Stack) -> None:
-    """Its waiter lives on: the role could read a table that is no longer wanted."""
-    source.create()
-    before = source.properties
-    cancelled = source.begin_update(source.but(tables=[table("items", "id"), table("notes", "id")]))
-    source.roll_back(before)
-    assert "a later request has taken over" in cancelled.reason
-    assert "notes" not in ask(database, PUBLISHED).split()
-
-
-@pytest.mark.integration
 def test_a_table_that_is_not_there_fails_the_deployment_with_its_name(source: Stack) -> None:
     reason = failing(source.create, source.but(tables=[table("gone", "id")]))
     assert "pipeline shop, database" in reason
