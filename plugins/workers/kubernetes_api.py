@@ -83,7 +83,7 @@ class Kubernetes:
         return dict(self._json("PATCH", path, wanted, kind="application/apply-patch+yaml"))
 
     def get(self, wanted: Object) -> dict[str, Any] | None:
-        return if_there(lambda: dict(self._json("GET", _path(wanted))))
+        return if_there(lambda: dict(self._json("GET", _path(wanted)) or {}))
 
     def delete(self, wanted: Object) -> bool:
         """Delete an object and its dependents; return whether it existed."""
