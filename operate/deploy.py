@@ -20,7 +20,7 @@ import boto3
 from contract.errors import CANNOT, NO
 from operate import account, outputs, source_cluster
 from operate.diff import snapshots
-from operate.diff.changed import READERS, only_loses
+from operate.diff.changed import READERS, exports, only_loses
 from operate.diff.effects import schema
 from operate.errors import OperateError
 from operate.outputs import QUICK, check_account, find_stack, one_line
@@ -86,7 +86,7 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
 def _readers_first(client: "CloudFormationClient", environment: Environment, wanted: Mapping[str, Any]) -> list[str]:
     """Return the stacks to update before the database's if a pipeline leaves that: they import or read what goes.
 
-    Raises OperateError if another pipeline comes, which they can't use before.
+    Raises OperateError if something comes that they can't use before.
     """
     stack = f"{environment.prefix}-database"
     before = snapshots.template(client, stack) if find_stack(client, stack) else {}
@@ -94,8 +94,8 @@ def _readers_first(client: "CloudFormationClient", environment: Environment, wan
         {name for name, each in side.get("Resources", {}).items() if each["Type"] in WITH_SLOT}
         for side in (before, wanted)
     )
-    if old - new and new - old:
-        raise OperateError("one pipeline goes and another comes: deploy without the new one first, then with it")
+    if old - new and (new - old or exports(wanted) - exports(before)):
+        raise OperateError("a pipeline goes, and what others need comes: deploy without that pipeline first, then all")
     if not (old - new or only_loses(before, wanted)):
         return []
     return [name for role in READERS if find_stack(client, name := f"{environment.prefix}-{role}")]

@@ -164,6 +164,7 @@ NO_SLOT: dict[str, Any] = {"Resources": {"Crm": {"Type": "Custom::QueriedSource"
         pytest.param(SLOT, {}, 0, READERS_FIRST, id="a slot that one of them reads"),
         pytest.param(SLOT, {}, CANNOT, READERS_FIRST[:1], id="a failure"),
         pytest.param(SLOT, OTHER, 0, [], id="another pipeline comes"),
+        pytest.param(SLOT, SECRET, 0, [], id="another secret comes"),
         pytest.param(NO_SLOT, OTHER, 0, READERS_FIRST[1:], id="nothing that they use"),
     ],
 )
@@ -180,7 +181,7 @@ def test_what_uses_what_goes_with_a_pipeline_is_updated_before_the_database(
     if calls:
         assert deploy.deploy(environment) == status
     else:
-        with pytest.raises(OperateError, match="one pipeline goes and another comes: deploy without the new one"):
+        with pytest.raises(OperateError, match="a pipeline goes, and what others need comes: deploy without"):
             deploy.deploy(environment)
     assert [call.args[1:-4] for call in cdk.call_args_list] == calls
 
