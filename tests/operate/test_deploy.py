@@ -150,7 +150,7 @@ def test_what_was_reviewed_is_deployed_and_cdks_failure_is_told(
 
 
 READERS_FIRST = [("dev-cdc-lake-connectors", "--exclusively"), ("--all",)]
-SECRET = {"Outputs": {"Secret": {"Export": {}}}}
+SECRET: dict[str, Any] = {"Outputs": {"Secret": {"Export": {}}}}
 # Of a server outside, the readers import nothing.
 SLOT, OTHER = ({"Resources": {name: {"Type": "Custom::OutsideSource"}}} for name in ("Crm", "Erp"))
 NO_SLOT: dict[str, Any] = {"Resources": {"Crm": {"Type": "Custom::QueriedSource"}}}
@@ -190,9 +190,9 @@ def test_what_uses_what_goes_with_a_pipeline_is_updated_before_the_database(
 def test_the_next_deployment_leaves_the_templates_of_one_under_way(
     environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deploy, "synthesize", synthesize := Mock(wraps=deploy.synthesize))
+    monkeypatch.setattr(deploy, "synthesize", synthesize := Mock(wraps=vars(deploy)["synthesize"]))
     for process in (1, 2):
-        monkeypatch.setattr(deploy.os, "getpid", lambda number=process: number)
+        monkeypatch.setattr("os.getpid", lambda number=process: number)
         deploy.deploy(environment)
     one, other = (call.args[1] for call in synthesize.call_args_list)
     assert one != other
