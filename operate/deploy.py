@@ -6,8 +6,10 @@ resources. Kept resources need nothing that was deleted (tests/stacks/test_store
 the next `./lake aws deploy` creates the rest.
 """
 
+import atexit
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -18,7 +20,7 @@ import boto3
 from contract.errors import CANNOT, NO
 from operate import account, outputs, source_cluster
 from operate.diff import snapshots
-from operate.diff.changed import READERS, only_loses
+from operate.diff.changed import READERS, exports, only_loses
 from operate.diff.effects import schema
 from operate.errors import OperateError
 from operate.outputs import QUICK, check_account, find_stack, one_line
@@ -29,6 +31,7 @@ from settings.environment import Environment
 from settings.environment_pipeline import FIRST
 from settings.rules.placeholders import refused
 from stacks.base import keeps
+from stacks.gate.data import WITH_SLOT
 from stacks.node import NODE
 
 if TYPE_CHECKING:
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 CDK = ROOT / "node_modules" / "aws-cdk" / "bin" / "cdk"
-KEPT = "DELETE_SKIPPED"
 Mapped = dict[str, dict[str, str]]
 
 
@@ -60,7 +62,9 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
         check_runs(session, environment)
     account.check_offers(session, environment)
     # A folder of its own: CDK reads each template when its turn comes, and other commands write theirs meanwhile.
-    synthesis = synthesize(environment, CDK_OUT / f"{environment.name}.deploy", nag=True, resumes=resumes)
+    folder = CDK_OUT / f"{environment.name}.deploy.{os.getpid()}"
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    synthesis = synthesize(environment, folder, nag=True, resumes=resumes)
     errors = [finding for finding in find(environment, synthesis) if finding.level == "error"]
     if errors:
         raise OperateError("\n".join(["the review says no", *map(str, errors)]))
@@ -80,9 +84,19 @@ def deploy(environment: Environment, *, resumes: bool = False) -> int:
 
 
 def _readers_first(client: "CloudFormationClient", environment: Environment, wanted: Mapping[str, Any]) -> list[str]:
-    """Return the stacks that still import what the database's loses: CloudFormation would refuse that one first."""
+    """Return the stacks to update before the database's if a pipeline leaves that: they import or read what goes.
+
+    Raises OperateError if something comes that they can't use before.
+    """
     stack = f"{environment.prefix}-database"
-    if find_stack(client, stack) is None or not only_loses(snapshots.template(client, stack), wanted):
+    before = snapshots.template(client, stack) if find_stack(client, stack) else {}
+    old, new = (
+        {name for name, each in side.get("Resources", {}).items() if each["Type"] in WITH_SLOT}
+        for side in (before, wanted)
+    )
+    if old - new and (new - old or exports(wanted) - exports(before)):
+        raise OperateError("a pipeline goes, and what others need comes: deploy without that pipeline first, then all")
+    if not (old - new or only_loses(before, wanted)):
         return []
     return [name for role in READERS if find_stack(client, name := f"{environment.prefix}-{role}")]
 
@@ -169,10 +183,9 @@ def write_mappings(
         there = find_stack(client, stack)
         if there and there["StackStatus"] not in snapshots.EMPTY:
             continue
-        if not (found := _mapping(client, stack, template["Resources"])):
-            continue
-        written[stack] = folder / f"{stack}.kept.json"
-        written[stack].write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        if found := _mapping(client, stack, template["Resources"]):
+            written[stack] = folder / f"{stack}.kept.json"
+            written[stack].write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     return written
 
 
@@ -199,7 +212,7 @@ def _kept(client: "CloudFormationClient", stack: str) -> Iterator[tuple[str, str
             (each["LogicalResourceId"], each["ResourceType"], each["PhysicalResourceId"])
             for page in resources
             for each in page["StackResourceSummaries"]
-            if each["ResourceStatus"] == KEPT
+            if each["ResourceStatus"] == "DELETE_SKIPPED"
         ]
         if kept:
             yield from kept

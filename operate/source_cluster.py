@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_rds import RDSClient
 
-RUNBOOK = "docs/aws/restore.md"
-
 
 def missed_since(session: boto3.Session, environment: Environment) -> dict[str, str]:
     """Return since when the lake may miss changes, by pipeline: those whose source was without a slot before."""
@@ -37,28 +35,26 @@ def missed_since(session: boto3.Session, environment: Environment) -> dict[str, 
 
 def may_miss(session: boto3.Session, environment: Environment, pipeline: EnvironmentPipeline) -> None:
     """Record that changes are lost, unless it is recorded, before what tells of it is repaired."""
-    if pipeline.name in missed_since(session, environment):
-        return
-    now = since(time.time())
-    if pipeline.database:
-        for name, entry in _entries(session, environment, pipeline).items():
-            session.client("ssm", config=QUICK).put_parameter(Name=name, Value=f"{entry}/{now}", Overwrite=True)
-        return
-    rds = session.client("rds", config=QUICK)
-    if arn := _arn(rds, environment):
-        rds.add_tags_to_resource(ResourceName=arn, Tags=[{"Key": _tag(pipeline), "Value": now}])
+    if pipeline.name not in missed_since(session, environment):
+        _record(session, environment, pipeline, since(time.time()))
 
 
 def nothing_missed(session: boto3.Session, environment: Environment, pipeline: EnvironmentPipeline) -> None:
     """Record that lake and source were equal after all rows had been rewritten."""
+    _record(session, environment, pipeline, "")
+
+
+def _record(session: boto3.Session, environment: Environment, pipeline: EnvironmentPipeline, missed: str) -> None:
+    """Record since when changes are missing; "": none is."""
     if pipeline.database:
         for name, entry in _entries(session, environment, pipeline).items():
-            if missed := missed_in(entry):
-                value = entry.removesuffix(f"/{missed}")
-                session.client("ssm", config=QUICK).put_parameter(Name=name, Value=value, Overwrite=True)
+            value = "/".join(filter(None, (entry.removesuffix(f"/{missed_in(entry)}"), missed)))
+            session.client("ssm", config=QUICK).put_parameter(Name=name, Value=value, Overwrite=True)
         return
     rds = session.client("rds", config=QUICK)
-    if arn := _arn(rds, environment):
+    if (arn := _arn(rds, environment)) and missed:
+        rds.add_tags_to_resource(ResourceName=arn, Tags=[{"Key": _tag(pipeline), "Value": missed}])
+    elif arn:
         rds.remove_tags_from_resource(ResourceName=arn, TagKeys=[_tag(pipeline)])
 
 
@@ -86,7 +82,7 @@ def check_origin(client: "CloudFormationClient", stack: str, wanted: Mapping[str
     if reason := origin.refusal(before, after):
         raise OperateError(reason)
     was, is_ = before.get(origin.IDENTIFIER), after.get(origin.IDENTIFIER)
-    return f"the database {was} is replaced by {is_}, which is restored; afterwards: {RUNBOOK}"
+    return f"the database {was} is replaced by {is_}, which is restored; afterwards: docs/aws/restore.md"
 
 
 def _arn(rds: "RDSClient", environment: Environment) -> str | None:

@@ -68,10 +68,11 @@ def changed(before: Templates, after: Templates) -> list[Changed]:
 
 def only_loses(before: Template, after: Template) -> bool:
     """Whether a stack's exports get fewer, and none is new."""
-    old, new = (
-        {name for name, output in side.get("Outputs", {}).items() if "Export" in output} for side in (before, after)
-    )
-    return new < old
+    return exports(after) < exports(before)
+
+
+def exports(template: Template) -> set[str]:
+    return {name for name, output in template.get("Outputs", {}).items() if "Export" in output}
 
 
 def _resources(stack: str, before: Mapping[str, Resource], after: Mapping[str, Resource]) -> list[Changed]:

@@ -172,6 +172,7 @@ _NAMES = {
     "AWS::MSK::Cluster": "ClusterName",
     "AWS::MSK::Configuration": "Name",
     "AWS::CloudWatch::Alarm": "AlarmName",
+    "AWS::IAM::ManagedPolicy": "ManagedPolicyName",
 }
 
 

@@ -21,7 +21,7 @@ _VERSION = re.compile(r"[-_.]v?\d.*$")
 _VALUES = "values arrive in another form: what has landed keeps the old one, and the job must read both"
 # Of a connector's configuration.
 _CONFIGURATION = (
-    ("slot.name", "another slot begins now: what the old one still held isn't captured"),
+    ("slot.name", "another slot begins now: what the old one holds isn't captured; drop it, or it fills the disk"),
     ("topic.prefix", "other topics: Debezium begins with a new snapshot, the old ones stay"),
     ("snapshot.mode", "counts where there are no offsets; never for one is no first copy"),
     ("table.include.list", "a table that comes isn't copied by itself, one that goes stops"),

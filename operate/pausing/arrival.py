@@ -87,7 +87,12 @@ class Arrival:
             if waiting:
                 return waiting
             self._landed_at = landed_at
-        behind = [metric.what for metric, figure in self._newest(self._ages) if not self._holds(figure)]
+        behind = [
+            metric.what
+            for metric, figure in self._newest(self._ages)
+            # A table holds what had landed by the time that its commit age points to.
+            if figure is None or figure.at - timedelta(seconds=figure.value) < self._landed_at
+        ]
         return f"what has landed to be in {_some(behind)}" if behind else None
 
     def _waiting(self) -> tuple[str | None, datetime]:
@@ -103,12 +108,6 @@ class Arrival:
         if full:
             return f"the sink to land what waits in {_some(full)}", landed_at
         return (f"MSK's figure of what waits in {_some(unknown)}" if unknown else None), landed_at
-
-    def _holds(self, figure: Figure | None) -> bool:
-        """Whether a table held everything that had landed by the time that its commit age points to."""
-        landed_at = self._landed_at
-        assert landed_at is not None  # noqa: S101  the caller looked
-        return figure is not None and figure.at - timedelta(seconds=figure.value) >= landed_at
 
     def _newest(self, metrics: Sequence[Metric]) -> Iterator[tuple[Metric, Figure | None]]:
         return newest(self._client, metrics, self._clock(), LATE)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 MONITORING, CONNECTORS, KUBERNETES, PROCESSING = "monitoring", "connectors", "kubernetes", "processing"
 # The stack that refuses other deployments meanwhile.
 GUARD = "guard"
-_UNDER_WAY = "_IN_PROGRESS"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +58,7 @@ class Deployed:
         for stack, status in self.statuses.items():
             if creates and stack not in self.pausing and status in snapshots.EMPTY:
                 continue
-            if status.endswith(_UNDER_WAY):
+            if status.endswith("_IN_PROGRESS"):
                 raise OperateError(
                     f"{prefix}-{stack} is {status}: wait until that deployment has ended, then run this again"
                 )

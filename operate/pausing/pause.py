@@ -102,7 +102,9 @@ class _Pause:
         yield self._step("silence all alarms except the brokers' disks", MONITORING)
         yield _Step("source connectors end; slots and offsets stay", sources_end, self._end_sources)
         yield _Step("what they have read arrives in the lake", sinks_end, self._arrive)
-        yield self._step("sink connectors end; their progress stays", CONNECTORS, self._check_sinks_gone)
+        sinks = [sink_settings(self._environment, each).name for each in self._environment.streamed]
+        sinks_gone = partial(self._connectors.check_gone, sinks)
+        yield self._step("sink connectors end; their progress stays", CONNECTORS, sinks_gone)
         if self._environment.eks is not None:
             nodes_gone = partial(connectors.say_nodes, self._session, self._environment, self._waiter)
             yield self._step("the cluster's add-ons end, and the last nodes with them", KUBERNETES, nodes_gone)
@@ -169,10 +171,6 @@ class _Pause:
                 "--anyway` leaves it where it is"
             )
         self._waiter.say(f"  leaving behind: {left}; {kept}")
-
-    def _check_sinks_gone(self) -> None:
-        sinks = [sink_settings(self._environment, each).name for each in self._environment.streamed]
-        self._connectors.check_gone(sinks)
 
     def _deploy(self, stack: str, paused: Paused) -> None:
         if self._deployed.left_out(stack) in (paused, Paused.ALL):

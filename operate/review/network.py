@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from operate.errors import OperateError
 from operate.review.material import Material
-from operate.review.rows import Drawing, Section, Table, count, grouped, unique
+from operate.review.rows import Drawing, Section, Table, count, grouped
 from settings.addresses import is_private, is_within
 from stacks.gate.network import EVERYBODY, GROUP, Rule, rules, users
 from stacks.gate.template import Place, Subject
@@ -69,7 +69,7 @@ def network(material: Material) -> Network:
     groups = {}
     for each in material.app.resources(GROUP):
         worn = [user for user in users(each) if not user.type.startswith(GROUP)]
-        groups[_group(material, each)] = unique(sorted(map(material.name, worn)))
+        groups[_group(material, each)] = tuple(sorted({material.name(user) for user in worn}))
     return Network(groups=groups, ways_in=into, ways_out=tuple(way for way in out if way[:2] not in answered))
 
 
@@ -82,9 +82,9 @@ def _ways(material: Material, *, out: bool) -> tuple[Way, ...]:
     ways = [
         Way(
             *ends,
-            ports=unique(sorted(rule.ports for rule in same)),
+            ports=tuple(sorted({rule.ports for rule in same})),
             # CDK writes a placeholder where a port is another resource's.
-            why=unique(rule.why for rule in same if rule.why and "{IndirectPort}" not in rule.why),
+            why=tuple(dict.fromkeys(rule.why for rule in same if rule.why and "{IndirectPort}" not in rule.why)),
             public=any(_is_public(rule, vpc) for rule in same),
             vpn=any(
                 rule.group in vpn if out else rule.peer in vpn or (rule.range and rule.range.overlaps(vpc))
@@ -154,7 +154,7 @@ def _drawn(network: Network) -> tuple[list[tuple[str, list[str], str]], list[tup
     """Return what is drawn, with an id, lines and its kind; and the arrows: their ends' ids, lines and style."""
     ways = [(way, "open" if way.public else "way") for way in network.ways_in]
     ways += [(way, "out") for way in network.ways_out]
-    ids = {name: f"n{number}" for number, name in enumerate(unique(name for way, _ in ways for name in way[:2]))}
+    ids = {name: f"n{number}" for number, name in enumerate(dict.fromkeys(name for way, _ in ways for name in way[:2]))}
     boxes = []
     for name, id_ in ids.items():
         members = network.groups.get(name, ())

@@ -11,7 +11,7 @@ from operate.diff import comparison
 from operate.errors import OperateError
 from operate.review import custom, holdings, network, roles, secrets, services
 from operate.review.material import Material
-from operate.review.rows import Section, Table, grouped, siblings, unique
+from operate.review.rows import Section, Table, grouped, siblings
 from operate.review.verdict import Verdict, verdict
 from operate.review.words import rule_in_words
 from operate.synth import Synthesis
@@ -66,7 +66,7 @@ def acknowledgements(material: Material) -> Section:
         (
             reason,
             str(len(same)),
-            unique(sorted(rule_in_words(each.rule) for each in same)),
+            tuple(sorted({rule_in_words(each.rule) for each in same})),
             siblings(material.path_name(each.construct) for each in same),
         )
         for reason, same in sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from operate.review.material import Material
-from operate.review.rows import Cell, Section, Table, count, grouped, siblings, unique
+from operate.review.rows import Cell, Section, Table, count, grouped, siblings
 from operate.review.words import condition_in_words, in_words
 from stacks.gate.grants import LAKE_FORMATION, PEOPLES, ROLE, Grant
 from stacks.gate.rights import is_wide
@@ -78,13 +78,13 @@ def _rights(material: Material, several: Iterable[Grant]) -> Iterator[Right]:
     actions = grouped(((each._replace(action=""), why.get(each, "")), each.action) for each in several)
     together = grouped(
         (
-            (unique(sorted(names)), _only(material, each), reason, _wildcard(each.resource, names)),
+            (tuple(sorted(set(names))), _only(material, each), reason, _wildcard(each.resource, names)),
             "everything (*)" if each.resource == "*" else material.readable(each.stack, each.resource),
         )
         for (each, reason), names in actions.items()
     )
     for (names, only, reason, wildcard), resources in together.items():
-        yield Right(names, unique(sorted(resources)), only, reason, wildcard)
+        yield Right(names, tuple(sorted(set(resources))), only, reason, wildcard)
 
 
 def _wildcard(resource: str, actions: Iterable[str]) -> Wildcard:
@@ -162,7 +162,8 @@ def let_in(material: Material) -> list[tuple[Cell, ...]]:
         if subject.type not in _OTHERS and not each.principal.endswith(own)
     )
     together = grouped(
-        ((who, in_words(unique(names)), where, reason), only) for (who, where, only, reason), names in actions.items()
+        ((who, in_words(dict.fromkeys(names)), where, reason), only)
+        for (who, where, only, reason), names in actions.items()
     )
     # One without a condition makes the others' conditions irrelevant.
     rows = [

@@ -63,8 +63,3 @@ def siblings(names: Iterable[str]) -> tuple[str, ...]:
     """Merge names of one place: `Handler/OnEvent` and `Handler/IsComplete` in one text."""
     found = grouped((name.rpartition("/")[0], name.rpartition("/")[2]) for name in sorted(set(names)))
     return tuple(f"{parent}/{' and '.join(lasts)}" if parent else ", ".join(lasts) for parent, lasts in found.items())
-
-
-def unique(texts: Iterable[str]) -> tuple[str, ...]:
-    """Drop repeated texts, keep the order."""
-    return tuple(dict.fromkeys(texts))

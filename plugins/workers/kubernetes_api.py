@@ -13,7 +13,7 @@ import os
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 from botocore.credentials import Credentials
@@ -23,6 +23,7 @@ from botocore.session import get_session
 from botocore.signers import RequestSigner
 
 Object = Mapping[str, Any]
+Answer = TypeVar("Answer")
 FIELD_MANAGER = "cdc-lake"
 TIMEOUT_S = 20
 _TOKEN_SECONDS = 60
@@ -82,11 +83,12 @@ class Kubernetes:
         return dict(self._json("PATCH", path, wanted, kind="application/apply-patch+yaml"))
 
     def get(self, wanted: Object) -> dict[str, Any] | None:
-        return self._if_there("GET", _path(wanted))
+        return if_there(lambda: dict(self._json("GET", _path(wanted)) or {}))
 
     def delete(self, wanted: Object) -> bool:
         """Delete an object and its dependents; return whether it existed."""
-        return self._if_there("DELETE", _path(wanted), {"propagationPolicy": "Foreground"}) is not None
+        body = {"propagationPolicy": "Foreground"}
+        return if_there(lambda: self._json("DELETE", _path(wanted), body) or {}) is not None
 
     def annotate(self, wanted: Object, annotations: Mapping[str, str | None]) -> None:
         """Set annotations of an object, or remove them (None); the rest of it is unchanged."""
@@ -118,15 +120,6 @@ class Kubernetes:
             return json.loads(answer)
         except ValueError:
             raise UnreachableError(f"{pod} answers {status} without JSON") from None
-
-    def _if_there(self, method: str, path: str, body: Any = None) -> dict[str, Any] | None:
-        """Return the answer about an object; None without an object."""
-        try:
-            return dict(self._json(method, path, body) or {})
-        except KubernetesError as error:
-            if error.status != _NOT_FOUND:
-                raise
-            return None
 
     def _json(self, method: str, path: str, body: Any = None, *, kind: str = "application/json") -> Any:
         answer = self._answered(method, path, body, kind)
@@ -165,6 +158,16 @@ class Kubernetes:
             raise UnreachableError(f"{place.hostname} can't be reached: {type(error).__name__}: {error}") from None
         finally:
             connection.close()
+
+
+def if_there(ask: Callable[[], Answer]) -> Answer | None:
+    """Return the answer about an object, or a connector; None without one."""
+    try:
+        return ask()
+    except KubernetesError as error:
+        if error.status != _NOT_FOUND:
+            raise
+        return None
 
 
 def signed_token(cluster: str, region: str | None = None, credentials: Credentials | None = None) -> str:

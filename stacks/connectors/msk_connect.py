@@ -228,8 +228,9 @@ class MskConnect:
         return [
             statement("kafkaconnect:ListConnectors", on="*"),
             _creating("CreateConnector"),
-            *(self._on(f"connector/{name}/*", *actions) for name in self._names),
-            *(self._on(f"connector-operation/{name}/*", "DescribeConnectorOperation") for name in self._names),
+            # Not by name: CloudFormation updates this policy before it deletes connectors that have left the template.
+            self._on(f"connector/{prefix}-*/*", *actions),
+            self._on(f"connector-operation/{prefix}-*/*", "DescribeConnectorOperation"),
             self._on(f"custom-plugin/{prefix}-*/*", "DescribeCustomPlugin", "UpdateConnector"),
             self._on(f"worker-configuration/{prefix}-*/*", "DescribeWorkerConfiguration", "UpdateConnector"),
             # The group's ARN ends in `:*`, so it covers the group and its streams.

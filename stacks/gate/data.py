@@ -7,6 +7,8 @@ from typing import NamedTuple
 POLICIES = ("Delete", "Snapshot", "RetainExceptOnCreate", "Retain")
 # CDK's custom resource: once it goes, it empties its bucket if that has the tag, whatever becomes of the bucket.
 EMPTIES, EMPTIED = "Custom::S3AutoDeleteObjects", "aws-cdk:auto-delete-objects"
+# Captured pipelines' preparations: their deletion drops the slot.
+WITH_SLOT = ("Custom::OutsideSource", "Custom::PreparedPipeline", "Custom::PreparedSource")
 
 
 class Data(NamedTuple):
@@ -34,9 +36,6 @@ DATA: Mapping[str, Data] = {
     "AWS::RDS::DBInstance": Data("", kept=True),
     "AWS::S3::Bucket": Data("every object in it, with all versions", for_good=True, kept=True),
     "AWS::SecretsManager::Secret": Data("its value: what uses it must get the new one"),
-    **dict.fromkeys(
-        ("Custom::OutsideSource", "Custom::PreparedPipeline", "Custom::PreparedSource"),
-        Data("the connector's slot: changes until there is another are missed"),
-    ),
+    **dict.fromkeys(WITH_SLOT, Data("the connector's slot: changes until there is another are missed")),
     EMPTIES: Data(f"every object in its bucket, with all versions, if that is tagged {EMPTIED}", for_good=True),
 }

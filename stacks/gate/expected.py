@@ -12,6 +12,7 @@ from settings.connectors import ROOT_CERTIFICATE, sink_configuration, sink_setti
 from settings.environment import Environment
 from settings.environment_pipeline import EnvironmentPipeline
 from settings.rules.placeholders import refused
+from stacks.gate.data import WITH_SLOT
 from stacks.gate.network import users
 from stacks.gate.properties import REFERRED, differing
 from stacks.gate.steps import steps_ours
@@ -25,7 +26,7 @@ from stacks.vpn_script import bastion_script
 _APART = frozenset({"AlarmActions", "AlarmDescription", "AlarmName", "OKActions", "Tags", "TreatMissingData"})
 CONNECTORS = ("Custom::Connector", "Custom::KubernetesConnector")
 _RESTARTS = ("stacks.handlers.connector_restarts.handler", "stacks.handlers.kubernetes_watch.handler")
-PREPARATIONS = ("Custom::OutsideSource", "Custom::PreparedPipeline", "Custom::PreparedSource", "Custom::QueriedSource")
+PREPARATIONS = (*WITH_SLOT, "Custom::QueriedSource")
 # CDK's script for NAT instances (ec2.NatInstanceProviderV2), and the swap of stacks/network.py.
 _NAT = """#!/bin/bash
 dd if=/dev/zero of=/swapfile bs=1M count=1024

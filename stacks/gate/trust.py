@@ -110,13 +110,10 @@ def _for_this_account(subject: Subject, grant: Grant) -> bool:
             name = key.lower()
             if name == "aws:sourceaccount" and all(value == subject.settings.account for value in as_list(values)):
                 return True
-            if name == "aws:sourcearn" and all(_is_ours(subject, value) for value in as_list(values)):
+            ours = (subject.target(arn) or f":{subject.settings.account}:" in written(arn) for arn in as_list(values))
+            if name == "aws:sourcearn" and all(ours):
                 return True
     return False
-
-
-def _is_ours(subject: Subject, arn: Any) -> bool:
-    return subject.target(arn) is not None or f":{subject.settings.account}:" in written(arn)
 
 
 def granted_to_readers(subject: Subject) -> Iterator[str]:

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from contract.tags import FORMER_OWNER, OWNER
 from plugins.source import failures
 from plugins.workers.connect_workers import OFFSETS
-from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all
+from plugins.workers.kubernetes_api import Cluster, Kubernetes, KubernetesError, UnreachableError, delete_all, if_there
 from stacks.handlers import framework, journal, life_cycle
 from stacks.handlers.framework import Done, Event, Progress, ResourceError, Waiting
 from stacks.handlers.kubernetes_objects import no_longer, refused
@@ -34,7 +34,6 @@ STEADY_SECONDS = 30
 # How long a deletion tries to reach unreachable workers.
 FAREWELL_SECONDS = 300
 _APPLIED, _RESTARTED, _RUNNING_SINCE = "applied", "restarted", "running_since"
-_NOT_FOUND = 404
 # Someone has stopped it on purpose: its tasks' states don't count, as on MSK Connect.
 _AT_REST = ("PAUSED", "STOPPED")
 # Annotation: the server whose log positions a source's offsets are.
@@ -108,7 +107,8 @@ class Connector(Resource):
             raise ResourceError(hidden(f"{self.name}: {workers.failure}"))
         if not workers.all_begun:
             return Waiting(f"{self.name}: {workers.state}")
-        if self._if_there("GET", "/config") != {**self.wanted["connectorConfiguration"], "name": self.name}:
+        wanted = {**self.wanted["connectorConfiguration"], "name": self.name}
+        if if_there(lambda: self._rest("GET", "/config")) != wanted:
             with journal.acting(self.event):
                 self._rest("PUT", "/config", self.wanted["connectorConfiguration"])
             return Waiting(f"{self.name}: its configuration is taken over")
@@ -127,7 +127,7 @@ class Connector(Resource):
         if workers.running and not self._facts.get(_APPLIED):
             try:
                 with journal.acting(self.event):
-                    self._if_there("DELETE")
+                    if_there(lambda: self._rest("DELETE", ""))
             except UnreachableError:
                 # Its configuration stays in its topic: new workers of this name would run it.
                 if framework.now() < self.event["Started"] + FAREWELL_SECONDS:
@@ -172,7 +172,7 @@ class Connector(Resource):
 
     def _tasks(self) -> Waiting | None:
         """Return what to wait for until all tasks run. Raises ResourceError if one keeps failing."""
-        if (status := self._if_there("GET", "/status")) is None:
+        if (status := if_there(lambda: self._rest("GET", "/status"))) is None:
             return Waiting(f"{self.name}: its first status")
         if status["connector"]["state"] in _AT_REST:
             return None
@@ -202,15 +202,6 @@ class Connector(Resource):
         if since is None or framework.now() < float(since) + STEADY_SECONDS:
             return Waiting(f"{self.name}: its tasks run; whether they go on")
         return None
-
-    def _if_there(self, method: str, path: str = "") -> Any:
-        """Return Connect's answer about the connector; None without a connector."""
-        try:
-            return self._rest(method, path)
-        except KubernetesError as error:
-            if error.status != _NOT_FOUND:
-                raise
-            return None
 
     def _rest(self, method: str, path: str, body: Any = None) -> Any:
         place = f"/connectors/{quote(self.name)}{path}"

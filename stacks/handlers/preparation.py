@@ -30,10 +30,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import psycopg2
-
 from db import loading
-from db.connecting import LaterError, LoadError, LoginError, NewerError, UnreachableError, connect, explain
+from db.connecting import LaterError, LoadError, LoginError, NewerError, UnreachableError, transaction, value
 from db.loading import LoadOptions
 from db.log_in import of_secret
 from db.migrating import UnfinishedError
@@ -58,6 +56,8 @@ _REQUESTS: dict[str, dict[str, type]] = {
     "clusterIdentifier": {**_CLUSTER, **_CAPTURED},
 }
 GENERATION_DIGITS = 8
+_READING = "what the database has is only read"
+_READER = "SELECT active_pid FROM pg_replication_slots WHERE slot_name = %s"
 # A call that begins at the framework's deadline must end within CloudFormation's; the next one refreshes the rest.
 REFRESH_S = 120.0
 _log = logging.getLogger(__name__)
@@ -192,6 +192,8 @@ def _prepare(event: Event, wanted: Mapping[str, Any]) -> None:
         role=wanted["role"],
         tables=wanted_tables(wanted["tables"]),
     )
+    if (found := _record(wanted)) and not found.generations:
+        _check_unread(wanted)
     with _login(wanted, wanted["roleSecret"]) as connector:
         _check_user(wanted, connector, "connector logs in")
         if secret := wanted["ownerSecret"]:
@@ -201,26 +203,34 @@ def _prepare(event: Event, wanted: Mapping[str, Any]) -> None:
                 )
             remarks = [*done.remarks, *left.remarks, *left.problems]
         else:
-            with contextlib.closing(connect(connector)) as connection, connection.cursor() as cursor:
-                found = source_preparing.plan(cursor, objects)
-            if lines := [*found.problems, *(f"not done: {step.purpose}" for step in found.steps)]:
+            with transaction(connector, failing=_READING) as cursor:
+                left = source_preparing.plan(cursor, objects)
+            if lines := [*left.problems, *(f"not done: {step.purpose}" for step in left.steps)]:
                 command = f"./lake source prepare {wanted['pipeline']} --dsn …"
                 raise LoadError(f"it isn't prepared: {'; '.join(lines)}: run `{command}`, then deploy again")
-            remarks = [*found.remarks]
+            remarks = [*left.remarks]
     for remark in remarks:
         _log.warning("%s: %s", wanted["pipeline"], remark)
+
+
+def _check_unread(wanted: Mapping[str, Any]) -> None:
+    """Raise ResourceError if a slot that isn't this environment's is being read: its rollback would drop it."""
+    secret = wanted["ownerSecret"] or wanted["roleSecret"]
+    with _login(wanted, secret) as login, transaction(login, failing=_READING) as cursor:
+        reader = value(cursor, _READER, [wanted["slot"]])
+    if reader is not None:
+        raise ResourceError(
+            f"pipeline {wanted['pipeline']}: process {reader} reads the slot {wanted['slot']} already, of another"
+            " environment or machine: end it there, or capture by a pipeline of another name"
+        )
 
 
 def _was_read(wanted: Mapping[str, Any]) -> bool:
     """Whether a connector of this pipeline has read the database before. Raises LoadError."""
     # A secret for our own cluster's connector has no address.
     secret = wanted["ownerSecret" if "clusterIdentifier" in wanted else "roleSecret"]
-    with _login(wanted, secret) as login, contextlib.closing(connect(login)) as connection:
-        try:
-            with connection.cursor() as cursor:
-                return was_read(cursor, wanted["schema"])
-        except psycopg2.Error as error:
-            raise LoadError(f"cannot read the heartbeat: {explain(error)}") from error
+    with _login(wanted, secret) as login, transaction(login, failing=_READING) as cursor:
+        return was_read(cursor, wanted["schema"])
 
 
 def _let_read(event: Event, wanted: Mapping[str, Any]) -> None:
@@ -236,11 +246,8 @@ def _let_read(event: Event, wanted: Mapping[str, Any]) -> None:
         if secret := wanted["ownerSecret"]:
             with _login(wanted, secret) as owner:
                 grant_reader(owner, objects, password=str(reader["password"]), check=lambda: journal.check(event))
-        with contextlib.closing(connect(reader)) as connection, connection.cursor() as cursor:
-            try:
-                lines = missing_privileges(cursor, objects)
-            except psycopg2.Error as error:
-                raise LoadError(f"cannot read what the database has: {explain(error)}") from error
+        with transaction(reader, failing=_READING) as cursor:
+            lines = missing_privileges(cursor, objects)
     if lines:
         raise LoadError(f"it can't be queried: {'; '.join(lines)}; then deploy again")
 

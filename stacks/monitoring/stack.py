@@ -166,6 +166,10 @@ def create_budget(scope: Construct, environment: Environment, topic: sns.Topic) 
     # With the topic's key, too: https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-sns-policy.html
     topic.grant_publish(_budgets_of(Stack.of(scope)))
     kinds = budgets.CfnBudget
+    tags = [
+        kinds.TagValuesProperty(key=key, values=[value], match_options=["EQUALS"])
+        for key, value in environment.tags.items()
+    ]
     budget = kinds(
         Construct(scope, "Budget"),
         "Budget",
@@ -173,7 +177,7 @@ def create_budget(scope: Construct, environment: Environment, topic: sns.Topic) 
             budget_type="COST",
             time_unit="MONTHLY",
             budget_limit=kinds.SpendProperty(amount=environment.budget.monthly_usd, unit="USD"),
-            filter_expression=kinds.ExpressionProperty(and_=[_has(*tag) for tag in environment.tags.items()]),
+            filter_expression=kinds.ExpressionProperty(and_=[kinds.ExpressionProperty(tags=tag) for tag in tags]),
             metrics=["UnblendedCost"],
         ),
         notifications_with_subscribers=[_notification(*each, topic.topic_arn) for each in NOTIFICATIONS],
@@ -189,12 +193,6 @@ def _budgets_of(stack: Stack) -> iam.ServicePrincipal:
         "ArnLike": {"aws:SourceArn": f"arn:{stack.partition}:budgets::{stack.account}:*"},
     }
     return iam.ServicePrincipal("budgets.amazonaws.com", conditions=conditions)
-
-
-def _has(key: str, value: str) -> budgets.CfnBudget.ExpressionProperty:
-    return budgets.CfnBudget.ExpressionProperty(
-        tags=budgets.CfnBudget.TagValuesProperty(key=key, values=[value], match_options=["EQUALS"])
-    )
 
 
 def _notification(type_: str, percent: int, topic_arn: str) -> budgets.CfnBudget.NotificationWithSubscribersProperty:

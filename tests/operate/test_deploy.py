@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -140,7 +141,7 @@ def test_what_was_reviewed_is_deployed_and_cdks_failure_is_told(
     # The templates are dev's but for the account; it takes seconds.
     monkeypatch.setattr("operate.review.findings._cfn_lint", lambda *_: iter(()))
     assert deploy.deploy(environment) == CANNOT
-    folder = called.parent / "cdk.out" / "dev.deploy"
+    [folder] = (called.parent / "cdk.out").iterdir()
     expected = ["deploy", "--no-notices", "--all", "--app", str(folder), "--require-approval", "broadening"]
     assert json.loads(called.read_text()) == expected
     assert (folder / "dev-cdc-lake-network.template.json").is_file()
@@ -148,19 +149,53 @@ def test_what_was_reviewed_is_deployed_and_cdks_failure_is_told(
     assert "0" * 64 in (folder / "dev-cdc-lake-vpn.template.json").read_text()
 
 
+READERS_FIRST = [("dev-cdc-lake-connectors", "--exclusively"), ("--all",)]
+SECRET: dict[str, Any] = {"Outputs": {"Secret": {"Export": {}}}}
+# Of a server outside, the readers import nothing.
+SLOT, OTHER = ({"Resources": {name: {"Type": "Custom::OutsideSource"}}} for name in ("Crm", "Erp"))
+NO_SLOT: dict[str, Any] = {"Resources": {"Crm": {"Type": "Custom::QueriedSource"}}}
+
+
 @pytest.mark.usefixtures("pin_all_but", "reviewed", "called")
-@pytest.mark.parametrize("status", [0, CANNOT])
-def test_what_reads_a_removed_pipelines_secret_is_updated_before_the_database(
-    environment: Environment, monkeypatch: pytest.MonkeyPatch, status: int
+@pytest.mark.parametrize(
+    ("before", "after", "status", "calls"),
+    [
+        pytest.param(SECRET, {}, 0, READERS_FIRST, id="what they import"),
+        pytest.param(SLOT, {}, 0, READERS_FIRST, id="a slot that one of them reads"),
+        pytest.param(SLOT, {}, CANNOT, READERS_FIRST[:1], id="a failure"),
+        pytest.param(SLOT, OTHER, 0, [], id="another pipeline comes"),
+        pytest.param(SLOT, SECRET, 0, [], id="another secret comes"),
+        pytest.param(NO_SLOT, OTHER, 0, READERS_FIRST[1:], id="nothing that they use"),
+    ],
+)
+def test_what_uses_what_goes_with_a_pipeline_is_updated_before_the_database(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch, before: Any, after: Any, status: int, calls: list[Any]
 ) -> None:
     stack, cdk = "dev-cdc-lake-database", Mock(return_value=status)
-    monkeypatch.setattr(snapshots, "template", lambda _client, name: {"Outputs": {name: {"Export": {}}}})
+    synthesis = SimpleNamespace(folder=Path("cdk.out"), templates={stack: {"Resources": {}, **after}})
+    monkeypatch.setattr(deploy, "synthesize", lambda *_, **__: synthesis)
+    monkeypatch.setattr(snapshots, "template", lambda *_: before)
     monkeypatch.setattr(deploy, "cdk", cdk)
     for name in (stack, "dev-cdc-lake-connectors"):
         deploy_stack(name)
-    assert deploy.deploy(environment) == status
-    called = [call.args[1:-4] for call in cdk.call_args_list]
-    assert called == [("dev-cdc-lake-connectors", "--exclusively"), ("--all",)][: 1 if status else 2]
+    if calls:
+        assert deploy.deploy(environment) == status
+    else:
+        with pytest.raises(OperateError, match="a pipeline goes, and what others need comes: deploy without"):
+            deploy.deploy(environment)
+    assert [call.args[1:-4] for call in cdk.call_args_list] == calls
+
+
+@pytest.mark.usefixtures("pin_all_but", "reviewed", "called")
+def test_the_next_deployment_leaves_the_templates_of_one_under_way(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deploy, "synthesize", synthesize := Mock(wraps=vars(deploy)["synthesize"]))
+    for process in (1, 2):
+        monkeypatch.setattr("os.getpid", lambda number=process: number)
+        deploy.deploy(environment)
+    one, other = (call.args[1] for call in synthesize.call_args_list)
+    assert one != other
 
 
 MISSED = {"orders": "since yesterday", "shop": "since today"}

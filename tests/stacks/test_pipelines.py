@@ -137,6 +137,13 @@ def test_the_first_pipelines_resources_are_those_of_an_environment_without_other
             assert together[name] == resource
 
 
+@pytest.mark.parametrize("action", ["DeleteConnector", "DeleteCustomPlugin"])
+def test_rights_to_delete_do_not_go_with_a_pipeline(many: Synthesized, dev: Synthesized, action: str) -> None:
+    """CloudFormation updates or rolls back a policy first, then deletes what only the other template has."""
+    before, after = (each.resources_of("connectors", "Providers", f"kafkaconnect:{action}") for each in (many, dev))
+    assert before == after != []
+
+
 def test_the_gate_passes(many: Synthesized) -> None:
     assert [each for each in found_in(many.settings, many.synthesis) if each.startswith("error")] == []
 

@@ -94,11 +94,3 @@ def test_what_is_kept_needs_nothing_that_goes(prod: Synthesized) -> None:
         for name in kept:
             needed = {other for other in found if f'"{other}"' in json.dumps(found[name])}
             assert needed <= kept, f"{role}/{name} needs {needed - kept}"
-
-
-def test_prods_stacks_are_protected_from_deletion_and_devs_are_not(dev: Synthesized, prod: Synthesized) -> None:
-    for environment, protected in ((dev, {False}), (prod, {True})):
-        manifest = json.loads((environment.synthesis.folder / "manifest.json").read_text())
-        stacks = [each for each in manifest["artifacts"].values() if each["type"] == "aws:cloudformation:stack"]
-        assert len(stacks) == len(environment.by_role)
-        assert {stack["properties"].get("terminationProtection", False) for stack in stacks} == protected

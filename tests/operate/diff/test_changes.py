@@ -184,6 +184,7 @@ def test_every_type_of_the_stacks_has_rules(name: str) -> None:
 def test_names_that_must_be_unique_are_known() -> None:
     assert fixed_name("AWS::MSK::Cluster", {"ClusterName": "dev"}) == "dev"
     assert fixed_name("AWS::S3::Bucket", {"BucketName": "b"}) == "b"
+    assert fixed_name("AWS::IAM::ManagedPolicy", {"ManagedPolicyName": "p"}) == "p"
     assert fixed_name("AWS::KMS::Key", {"Description": "x"}) is None
     # Of one account: its database distinguishes tables.
     one, other = ({"CatalogId": "111111111111", "DatabaseName": name} for name in ("one", "other"))

@@ -30,7 +30,8 @@ def test_a_connectors_configuration_is_told_by_key(templates: Templates) -> None
         f"{begin} heartbeat.interval.ms: gone, was 10000. How soon the slot moves on in a quiet database; until then"
         " WAL is held",
         f"{begin} poll.interval.ms: 500 → 100",
-        f"{begin} slot.name: cdc_orders → another. Another slot begins now: what the old one still held isn't captured",
+        f"{begin} slot.name: cdc_orders → another. Another slot begins now: what the old one holds isn't captured; drop"
+        " it, or it fills the disk",
         f"{begin} snapshot.max.threads: new, 4",
     ]
 

@@ -68,11 +68,6 @@ def answers(cloudformation: Stubber, cluster: dict[str, Any] | None, *, times: i
         ({}, {"origin": RESTORED}, None),
         ({"origin": RESTORED}, {"origin": AGAIN}, None),
         ({"origin": RESTORED}, {}, "the cluster prod-cdc-lake-r1, with its data, would be replaced by an empty one"),
-        (
-            {"origin": RESTORED},
-            {"origin": RESTORED | {"SnapshotIdentifier": "two"}},
-            "prod-cdc-lake-r1, with its data, would be replaced by another copy",
-        ),
         (PAUSED | {"origin": RESTORED}, UNPINNED, "no SHA-256 for debezium; prod is paused"),
     ],
 )

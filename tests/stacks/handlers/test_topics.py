@@ -4,7 +4,6 @@ It runs as a user with the rights of its role on AWS, from the same statements. 
 tests/operate/kafka/test_reader.py signs it.
 """
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -128,17 +127,6 @@ def test_deleting_it_leaves_topics_and_records_and_the_next_one_adopts_them(kafk
     deployed.create(request(kafka, plan("kept")))
     assert kafka.topic_ids(["kept.events"])["kept.events"] == before
     assert Topic(connection=kafka.client(), name="kept.events").count() == 1
-
-
-def test_brokers_that_come_late_are_waited_for(kafka: Kafka, deployed: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    [closed] = choose(["nobody"], earlier={}).values()
-    wanted = request(kafka, plan("late"), bootstrapServers=f"127.0.0.1:{closed}")
-    with monkeypatch.context() as patched:
-        patched.setattr(topic_admin, "REQUEST_S", 0.5)
-        waiting = deployed.begin_create(wanted)
-        assert waiting.poll() is None
-    waiting.waiting["ResourceProperties"]["Request"] = json.dumps(request(kafka, plan("late")))
-    assert waiting.poll() == {}
 
 
 def test_silent_brokers_end_with_the_reason(kafka: Kafka, deployed: Stack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg2
 from moto.rds.models import rds_backends
+from psycopg2.extras import LogicalReplicationConnection
 
 from local.services.postgres import ConnectionParameters
 from tests.conftest import ask, execute
@@ -110,6 +111,17 @@ def slot_exists(database: ConnectionParameters, name: str = SLOT) -> bool:
 
 def make_slot(database: ConnectionParameters, name: str = SLOT) -> None:
     execute(database, f"SELECT pg_create_logical_replication_slot('{name}', 'pgoutput')")
+
+
+@contextlib.contextmanager
+def streaming(database: ConnectionParameters, slot: str = SLOT) -> Iterator[None]:
+    """A reader of the slot, as the connector is."""
+    settings: dict[str, Any] = {**database, "connection_factory": LogicalReplicationConnection}
+    with contextlib.closing(psycopg2.connect(**settings)) as connection, connection.cursor() as cursor:
+        cursor.create_replication_slot(slot, output_plugin="pgoutput")
+        options = {"proto_version": "1", "publication_names": "cdc_publication"}
+        cursor.start_replication(slot, options=options, decode=False)
+        yield
 
 
 @contextlib.contextmanager

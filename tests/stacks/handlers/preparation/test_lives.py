@@ -1,13 +1,10 @@
 """A source's deletion, next life and rename: its own slot alone is dropped, and missed changes are reported."""
 
-import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import psycopg2
 import pytest
-from psycopg2.extras import LogicalReplicationConnection
 
 from contract import tags
 from db.loading import LoadOptions, load
@@ -15,7 +12,7 @@ from local.services.postgres import ConnectionParameters, Postgres
 from stacks.handlers import journal
 from tests.conftest import ask, execute, free_port, fresh_database
 from tests.stacks.handlers.cloudformation import DeploymentError, Stack, failing
-from tests.stacks.handlers.preparation.cluster import ROWS, SLOT, Cluster, log_in_as, make_slot, slot_exists
+from tests.stacks.handlers.preparation.cluster import ROWS, SLOT, Cluster, log_in_as, make_slot, slot_exists, streaming
 
 pytestmark = pytest.mark.integration
 
@@ -82,17 +79,6 @@ def test_a_cluster_restored_from_something_that_isnt_encrypted_is_refused(source
     assert reason.startswith("the restored cluster dev-cdc-lake isn't encrypted")
 
 
-@contextlib.contextmanager
-def streaming(database: ConnectionParameters, slot: str = SLOT) -> Iterator[None]:
-    """A reader of the slot, as the connector is."""
-    settings: dict[str, Any] = {**database, "connection_factory": LogicalReplicationConnection}
-    with contextlib.closing(psycopg2.connect(**settings)) as connection, connection.cursor() as cursor:
-        cursor.create_replication_slot(slot, output_plugin="pgoutput")
-        options = {"proto_version": "1", "publication_names": "cdc_publication"}
-        cursor.start_replication(slot, options=options, decode=False)
-        yield
-
-
 def test_deleting_ends_the_reader_drops_the_slot_and_leaves_the_data_however_often(
     source: Stack, database: ConnectionParameters
 ) -> None:
@@ -135,15 +121,6 @@ def test_a_database_out_of_reach_is_waited_for_and_then_a_failure(
     log_in_as(secrets, database, port=free_port())
     with pytest.raises(DeploymentError, match=r"gave up waiting: cannot connect.*start the database"):
         source.delete()
-
-
-def test_a_creation_that_never_reached_the_database_is_deleted_without_it(
-    source: Stack, secrets: Any, database: ConnectionParameters, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DEADLINE_SECONDS", "60")
-    log_in_as(secrets, database, port=free_port())
-    assert failing(source.create).startswith("gave up waiting: cannot connect")
-    assert len(source.deleted) == 1
 
 
 def test_a_request_that_was_refused_needs_no_clean_up(source: Stack, database: ConnectionParameters) -> None:

@@ -18,7 +18,7 @@ from stacks.handlers import preparation
 from tests.conftest import ask, execute
 from tests.stacks.handlers.clients import client
 from tests.stacks.handlers.cloudformation import Stack, World, failing
-from tests.stacks.handlers.preparation.cluster import others_secrets, others_server, server_request
+from tests.stacks.handlers.preparation.cluster import others_secrets, others_server, server_request, streaming
 from tests.tls import Authority
 
 pytestmark = pytest.mark.integration
@@ -84,6 +84,19 @@ def test_with_its_owners_secret_a_database_is_prepared_and_written_down(
     assert ask(database, READABLE) is True
     assert entries(parameters) == [f"{data['Generation']}/dev-cdc-lake-connectors/CrmOutsideSource"]
     assert source.update(source.but(sqlHash="1")) == data
+
+
+def test_a_slot_that_another_environment_reads_is_left_to_it(
+    database: ConnectionParameters, parameters: Any, source: Stack
+) -> None:
+    data = source.create()
+    with streaming(database, "cdc_crm"):
+        assert source.update(source.but(sqlHash="1")) == data
+    source.delete()
+    with streaming(database, "cdc_crm"):
+        assert "reads the slot cdc_crm already, of another environment or machine" in failing(source.again().create)
+        assert ask(database, SLOTS) == 1
+    assert entries(parameters) == []
 
 
 @pytest.mark.parametrize("change", [{"host": "127.0.0.1"}, {"port": 1}, {"database": "other"}])
