@@ -136,11 +136,11 @@ def value(cursor: Cursor, query: str | sql.Composable, values: Sequence[Any] | M
 
 
 def check_query(cursor: Cursor, query: str, *, search_path: str = "pg_catalog") -> None:
-    """Have the server plan a query with a user's text in it: a single one that writes nothing. No row is read.
+    """Have the server check a query that has a user's text in it: one query, which writes nothing. No row is read.
 
-    Its names are found by `search_path`, as are later ones in an open transaction. Raises psycopg2.Error.
+    Its names are found by `search_path`, which stays until the transaction ends. Raises psycopg2.Error.
     """
-    # The one function of every server that runs a text as a cursor, which takes a single query and may only read.
+    # ts_stat, which every server has, runs a text as a read-only cursor: several statements, or one that writes, fail.
     cursor.execute(
         "SELECT FROM set_config('search_path', %s, TRUE) AS path, ts_stat(left(path, 0) || %s)",
         (search_path, f"SELECT NULL::tsvector FROM ({query}\n) AS q LIMIT 0"),  # noqa: S608
