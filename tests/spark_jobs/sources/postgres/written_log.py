@@ -57,6 +57,9 @@ def reader(parameters: Mapping[str, Any]) -> Iterator[Callable[[], None]]:
             wait_until(lambda: ask(parameters, confirmed) >= position)
 
         yield store
+    # The server notices a moment later that it has gone.
+    idle = "SELECT NOT active FROM pg_replication_slots WHERE slot_name = current_database()"
+    wait_until(lambda: ask(parameters, idle))
 
 
 @contextlib.contextmanager
