@@ -33,8 +33,8 @@ _FORMATS: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\xff\xfe", "UTF-16 by PowerShell's `>`, which isn't UTF-8: write it with `pg_dump --file=dump.sql`"),
 )
 
-_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
-_ESCAPE_LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_ESCAPE = re.compile(rb"\\([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
+_ESCAPE_LETTERS = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 Item = TypeVar("Item")
 
 
@@ -150,7 +150,7 @@ def _read_copy(tokens: Tokens, wanted: Wanted, rows: dict[str, list[Row]]) -> No
             raise tokens.fail("the data of COPY doesn't end with '\\.': the dump is truncated")
         if line == "\\.":
             return
-        keep((None if field == "\\N" else _unescape(field) for field in line.split("\t")), start)
+        keep((None if field == "\\N" else _unescape(tokens, field) for field in line.split("\t")), start)
 
 
 def _read_target(tokens: Tokens, wanted: Wanted, rows: dict[str, list[Row]]) -> Callable[[Iterable[Cell], int], None]:
@@ -212,7 +212,7 @@ def _read_value(tokens: Tokens) -> Cell:
     elif token.kind == "string":
         value = token.text[1:-1].replace("''", "'")
     elif token.kind == "escaped":
-        value = _unescape(token.text[2:-1].replace("''", "'"))
+        value = _unescape(tokens, token.text[2:-1].replace("''", "'"))
     elif token.kind == "dollar":
         value = token.text
     else:
@@ -231,15 +231,19 @@ def _skip_type(tokens: Tokens) -> None:
         list(_read_list(tokens, _read_value))
 
 
-def _unescape(text: str) -> str:
-    """Resolve backslash escapes, which COPY and E'...' share."""
-    return _ESCAPE.sub(_escaped_character, text) if "\\" in text else text
+def _unescape(tokens: Tokens, text: str) -> str:
+    """Resolve backslash escapes, which COPY and E'...' share: octal ones and \\x are bytes, the others characters."""
+    try:
+        return _ESCAPE.sub(_escaped, text.encode()).decode() if "\\" in text else text
+    except ValueError as error:
+        raise tokens.fail(f"{text[:40]!r} has an escape that is no UTF-8: take it out") from error
 
 
-def _escaped_character(match: re.Match[str]) -> str:
+def _escaped(match: re.Match[bytes]) -> bytes:
     code = match.group(1)
-    if code[0] in "01234567":
-        return chr(int(code, 8))
+    if code[0] in b"01234567":
+        return bytes([int(code, 8) % 256])
     if len(code) > 1:
-        return chr(int(code[1:], 16))
+        number = int(code[1:], 16)
+        return bytes([number]) if code.startswith(b"x") else chr(number).encode()
     return _ESCAPE_LETTERS.get(code, code)
