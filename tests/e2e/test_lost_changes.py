@@ -243,6 +243,8 @@ def test_a_second_life_of_the_source(platform: Platform) -> None:
     api, name = platform.services.connect.api, platform.pipeline.connectors.source.name
     configuration = dict(platform.pipeline.connectors.source_connector().configuration)
     api.delete_connector(name)
+    # Its task reads on for a moment.
+    wait_until(lambda: conftest.ask(platform.source, "SELECT bool_or(active) FROM pg_replication_slots") is False)
     delete_order(platform, 10_261)
     drop_slot(platform)
     execute(platform, "UPDATE datalake.orders SET ship_name = 'in between' WHERE order_id = 10262")
