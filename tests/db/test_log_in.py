@@ -246,6 +246,13 @@ def test_a_server_that_refuses_for_now_may_be_asked_again(
     assert type(raised.value) is kind
 
 
+@pytest.mark.parametrize("options", [("--scale", "2"), ("--from", "dump.sql")])
+def test_empty_tables_and_rows_contradict_one_another(loads: list[Any], options: tuple[str, ...]) -> None:
+    status, shown = run("--empty", *options)
+    assert (status, loads) == (CANNOT, [])
+    assert "--empty loads no rows" in shown
+
+
 @pytest.fixture(scope="module")
 def authority() -> Authority:
     return Authority("The test's RDS")

@@ -6,6 +6,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -109,6 +111,15 @@ def test_a_dead_services_leftovers_do_not_count_as_the_service(processes: Proces
     assert child.is_running()
     start(processes, SLEEP, lines=3)
     assert gone(child)
+
+
+def test_a_service_that_runs_is_not_started_again(processes: Processes) -> None:
+    sleeper: Any = Mock(ready=lambda: "ready" in processes.log_file("kafka").read_text())
+    sleeper.name = "kafka"
+    sleeper.prepare.return_value = Command(argv=[sys.executable, "-c", SLEEP], folder=processes.folder)
+    for _ in range(2):
+        processes.run(sleeper)
+    sleeper.prepare.assert_called_once()
 
 
 # Its child leads its own session, as PostgreSQL's do.

@@ -21,12 +21,12 @@ from cli.__main__ import app
 from contract.errors import CANNOT
 from contract.states import Word
 from local.comparison import reconcile as command
-from local.errors import CancelledError, PlatformError
+from local.errors import CancelledError, LockedError, PlatformError
 from local.files import create_password
 from local.look.lake import LakeError
 from local.platform.command import endpoint_lines, find_platform, left_behind
 from local.platform.platform import Platform
-from local.platform.record import PORTS, PlatformOptions, Record, RecordFile, password_files, passwords
+from local.platform.record import PORTS, Lock, PlatformOptions, Record, RecordFile, password_files, passwords
 from local.platform.startup import SUPERVISOR, Startup, Step, StepState, silent, uninterrupted
 from local.problem import Problem
 from local.services.processes import Command, Processes
@@ -166,6 +166,15 @@ def test_a_lost_password_is_one_line_and_looking_writes_nothing(tmp_path: Path) 
     found = [str(problem) for problem in Collector(platform).look().problems]
     assert f"password connector is lost: nothing is in {tmp_path}/secrets/connector; {SETS_PASSWORD}" in found
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_another_command_is_refused_until_the_lock_is_free(tmp_path: Path) -> None:
+    first, second = Lock(tmp_path / "lock"), Lock(tmp_path / "lock")
+    refused = rf"another command \(pid {os.getpid()}\) is at work on {tmp_path}"
+    with first.held(), first.held(), pytest.raises(LockedError, match=refused), second.held():  # reentrant
+        pass
+    with second.held():
+        pass
 
 
 RECORD: dict[str, Any] = {"ports": {name: 20_000 + number for number, name in enumerate(PORTS)}, "services": []}

@@ -252,6 +252,17 @@ def test_the_open_records_of_all_topics_together_are_bounded(monkeypatch: pytest
     assert len(world.landed()) == 260
 
 
+def test_a_topic_made_again_isnt_mixed_with_the_former_one_and_is_named() -> None:
+    world = World(events(3), others=OTHERS)
+    world.run()
+    before = world.landed_objects()
+    again = world.topics[Partition("lines", 0)]
+    again.topic_id, again.committed = "id-2", None
+    with pytest.raises(SinkError, match="lines was deleted and made again since its objects were landed"):
+        world.run()
+    assert world.landed_objects() == before
+
+
 def test_a_topic_that_is_added_begins_at_its_first_record_and_the_others_go_on() -> None:
     world = World(events(3))
     world.run()

@@ -19,7 +19,7 @@ from db.connecting import OLDEST_SERVER
 from local.services.postgres import Postgres
 from operate.pausing import objections
 from operate.pausing.connectors import OnMskConnect
-from operate.pausing.waiting import NEW_S, SAY_S, Waiter
+from operate.pausing.waiting import LOOK_S, NEW_S, SAY_S, Waiter
 from settings.environment import Environment
 from settings.environment_pipeline import OutsideDatabase
 from settings.load import load
@@ -126,6 +126,11 @@ def test_what_is_waited_for_is_said(time: Time, look: Callable[[float], str | No
     assert time.said == said
 
 
+def test_the_limit_ends_it_with_what_was_waited_for(time: Time) -> None:
+    assert time.waiter.wait(lambda: "a", limit_s=100) == "a"
+    assert 100 <= time.seconds < 100 + LOOK_S
+
+
 @pytest.mark.parametrize(
     "passing",
     [
@@ -146,6 +151,13 @@ def test_what_passes_by_itself_is_asked_for_again(time: Time, passing: Exception
 def test_what_never_answers_is_given_up(time: Time) -> None:
     look = Mock(side_effect=ReadTimeoutError(endpoint_url="https://rds"))
     assert time.waiter.wait(look, limit_s=60) == "AWS again: ReadTimeoutError"
+
+
+def test_what_aws_refuses_is_not_asked_for_again(time: Time) -> None:
+    refusal = error("AccessDenied", "StopDBCluster", 403)
+    with pytest.raises(type(refusal)):
+        time.waiter.wait(Mock(side_effect=refusal), limit_s=60)
+    assert time.seconds == 0
 
 
 def test_the_way_out_names_the_pipeline(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from contract.states import MEANING, Word
 from operate.review.findings import find
 from settings.load import load
 from spark_jobs.runtime import metrics
-from stacks.monitoring.watches import EVENTS, WORDS, key
+from stacks.monitoring.watches import EVENTS, UNALARMED, WORDS, key
 from tests.stacks.conftest import Synthesized
 from tests.stacks.monitoring.found import alarms, dashboard, events
 
@@ -132,6 +132,11 @@ def test_a_section_begins_with_its_word_then_says_what_it_means_what_to_check_an
     kind = "event rule" if name in EVENTS else "alarm"
     assert SECTIONS[name].startswith(f"**{WORDS[name]}**, {kind}")
     assert re.findall(r"^\*\*(Meaning|Check|Do)\.\*\*", SECTIONS[name], re.MULTILINE) == ["Meaning", "Check", "Do"]
+
+
+def test_every_word_is_told_by_alarms_or_in_another_way_but_not_by_both() -> None:
+    assert {*WORDS.values()} | UNALARMED.keys() == {*Word}
+    assert {*WORDS.values()} & UNALARMED.keys() == set()
 
 
 def test_the_key_has_each_word_in_its_order_with_what_it_means_and_what_tells_it() -> None:
