@@ -66,9 +66,9 @@ Folder = Annotated[
 ]
 
 
-# No value, as of a shell's unset variable (`--where ""` mustn't mean all rows), and bytes that aren't UTF-8.
+# An empty value, as a shell's unset variable gives (`--where ""` mustn't mean all rows), or bytes that aren't UTF-8.
 _NO_TEXT = re.compile(r"(--[a-z-]+=)?|.*[\ud800-\udfff].*", re.DOTALL)
-# Options of which a command would ignore all but one.
+# Options that exclude each other: a command would ignore all but one.
 _ONE_OF = ("env folder", "topic table", "all_ table", "sql file", "json form", "against deployed settings")
 
 

@@ -79,7 +79,7 @@ def of_services(
 
 
 def of_look(silent: Collection[str], seconds: float) -> Iterator[Problem]:
-    """`silent`: the services that answer, but didn't say within so many seconds how the data is."""
+    """`silent`: services that run, but didn't answer all of a look's questions within `seconds`."""
     if silent:
         reason = f"no answer within {seconds:.0f} s from {', '.join(sorted(silent))}"
         yield Problem(part="a look", what="isn't complete", reason=reason)

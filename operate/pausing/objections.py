@@ -48,12 +48,12 @@ def outside(session: boto3.Session, environment: Environment) -> Iterator[str]:
 def _kept(deployed: DeployedPipeline) -> str:
     slot = deployed.source.slot_name
     try:
-        with login(deployed) as parameters, transaction(parameters, failing="its log goes on") as cursor:
+        with login(deployed) as parameters, transaction(parameters, failing="nothing was changed") as cursor:
             cursor.execute(_SLOT, [slot])
             found = cursor.fetchone()
     except UserError as error:
         reason = " ".join(str(error).split())
-        return f"how much it keeps now can't be read from here ({reason}); pg_replication_slots there says it"
+        return f"how much it keeps now can't be read from here: {reason}; pg_replication_slots there says it"
     # The server has invalidated a slot that holds nothing: what it held is lost.
     if found is None or found[0] is None:
         command = f"./lake resnapshot -e {deployed.environment.name} -p {deployed.pipeline.name}"

@@ -11,20 +11,23 @@ from settings.environment import Environment
 from settings.rules import analytics, databases, network, pipelines, processing, production
 from settings.rules.problem import Problem, Rule
 
-# A key, its value that says nothing, and the setting with the value by which any other has no effect.
+# A setting, and the value of another one with which it has no effect.
 _VOID = (
-    ("network.nat_instance_type", "t4g.nano", "network.nat", "gateways"),
-    ("database.sample_scale", 1, "database.sample_data", False),
-    ("connectors.eks", None, "connectors.platform", "msk-connect"),
-    ("analytics.import_mode", "DIRECT_QUERY", "analytics.quicksight_principal", None),
-    ("analytics.refresh", "HOURLY", "analytics.import_mode", "DIRECT_QUERY"),
-    ("analytics.lake_formation_readers", (), "analytics.lake_formation", False),
+    ("network.nat_instance_type", "network.nat", "gateways"),
+    ("database.sample_scale", "database.sample_data", False),
+    ("connectors.eks", "connectors.platform", "msk-connect"),
+    ("analytics.import_mode", "analytics.quicksight_principal", None),
+    ("analytics.refresh", "analytics.import_mode", "DIRECT_QUERY"),
+    ("analytics.lake_formation_readers", "analytics.lake_formation", False),
 )
 
 
 def without_effect(environment: Environment) -> Iterator[Problem]:
-    for key, nothing, other, value in _VOID:
-        if attrgetter(key)(environment) != nothing and attrgetter(other)(environment) == value:
+    for key, other, value in _VOID:
+        part, name = key.split(".")
+        section = getattr(environment, part)
+        is_set = getattr(section, name) != type(section).model_fields[name].default
+        if is_set and attrgetter(other)(environment) == value:
             state = "is missing" if value is None else f"= {json.dumps(value)}"
             yield key, f"has no effect while {other} {state}: change that, or take this out"
 

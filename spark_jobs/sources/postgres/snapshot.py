@@ -5,7 +5,7 @@
 import contextlib
 import json
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 from uuid import uuid4
 
@@ -35,7 +35,8 @@ class Snapshot:
 
     All transactions below `oldest` have ended before it, and none from `next` on; those `running` hadn't. Each change
     behind `position` belongs to a transaction that it doesn't contain, and none of these has written before `begin`.
-    `taken_ms`: when it was taken by our clock, which is the connector's; in milliseconds since 1970, 0 if unknown.
+    `taken_ms`: when it was taken, in milliseconds since 1970, 0 if unknown; by the job's clock: rows
+    that the connector reads have its own time, not the database's.
     """
 
     begin: int
@@ -106,12 +107,12 @@ def _made(slot: str, statement: Any, milliseconds: int) -> Any:
 
 
 def _described(look: Look, slot: str, place: str) -> Snapshot:
+    taken_ms = time.time_ns() // 1_000_000
     text = look.text(
         "SELECT json_build_object('begin', (SELECT pg_wal_lsn_diff(restart_lsn, '0/0')::bigint FROM"
         f" pg_replication_slots WHERE slot_name = '{slot}'), 'position', pg_wal_lsn_diff('{place}', '0/0')::bigint,"
         " 'oldest', pg_snapshot_xmin(s)::text::bigint, 'next', pg_snapshot_xmax(s)::text::bigint, 'running',"
-        " (SELECT coalesce(json_agg(x::text::bigint), '[]') FROM pg_snapshot_xip(s) AS x),"
-        f" 'taken_ms', {time.time_ns() // 1_000_000})::text"
+        " (SELECT coalesce(json_agg(x::text::bigint), '[]') FROM pg_snapshot_xip(s) AS x))::text"
         " FROM pg_current_snapshot() AS s"
     )
-    return read_snapshot(str(text))
+    return replace(read_snapshot(str(text)), taken_ms=taken_ms)

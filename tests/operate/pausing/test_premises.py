@@ -50,7 +50,7 @@ def environment() -> Environment:
         ((None, "10GB"), "the slot cdc_orders is lost, so changes are missed already: `./lake resnapshot -e dev -p"),
         (
             psycopg2.OperationalError("timeout\nexpired"),
-            "can't be read from here (the connection broke: timeout expired (its log goes on)); pg_replication_slots",
+            "read from here: the connection broke: timeout expired (nothing was changed); pg_replication_slots there",
         ),
     ],
 )
