@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+import psutil
+
 Answer = TypeVar("Answer")
 
 # A shared machine may be ten times as slow as a quiet one.
@@ -33,6 +35,14 @@ def wait_until(question: Callable[[], Answer], what: str = "what was waited for"
         assert time.monotonic() < deadline, f"not there after {PATIENCE_S:.0f} s: {what}"
         time.sleep(every_s)
     return answer
+
+
+def gone(process: psutil.Process) -> bool:
+    """A container's first process may not reap orphans: a zombie counts as gone."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def crowd() -> float:

@@ -14,7 +14,7 @@ from local.look.json_lines import keys
 from local.platform.platform import Platform
 from local.state.collect import Collector
 from tests.conftest import execute
-from tests.waiting import PATIENCE_S, wait_until
+from tests.waiting import PATIENCE_S, gone, wait_until
 
 
 def family(platform: Platform, name: str) -> list[psutil.Process]:
@@ -31,7 +31,7 @@ def kill(platform: Platform, *names: str) -> None:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
     psutil.wait_procs(processes, timeout=PATIENCE_S)
-    assert not [process for process in processes if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+    assert all(map(gone, processes))
 
 
 def wait_until_well(platform: Platform) -> None:

@@ -580,6 +580,8 @@ def test_an_interrupted_up_leaves_nothing_running(platform: Platform, number: si
             assert platform.processes.find()
             assert run_cli("down", platform.state_dir).exit_code == 0
         else:
+            # libpq prints the server's last words itself when its stop meets a session that is just being opened.
+            errors = errors.replace("FATAL:  terminating connection due to administrator command\n", "")
             assert (up.returncode, errors) == (130, "up: interrupted\n")
         assert platform.running() == set()
         assert platform.processes.find() == {}

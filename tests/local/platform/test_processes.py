@@ -15,7 +15,7 @@ import pytest
 from local.errors import CancelledError, PlatformError
 from local.services import processes as module
 from local.services.processes import Command, Processes, StopRules
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, gone
 
 SLEEP = "import time; print('ready', flush=True); time.sleep(60)"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEP
@@ -40,11 +40,6 @@ def start(processes: Processes, program: str, name: str = "kafka", lines: int = 
     main = processes.main(name)
     assert main is not None
     return main
-
-
-def gone(process: psutil.Process) -> bool:
-    """A container's first process may not reap orphans: a zombie counts as gone."""
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 def test_another_object_finds_the_process_and_stops_it(processes: Processes) -> None:

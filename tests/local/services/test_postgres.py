@@ -24,7 +24,7 @@ from local.services.postgres import FALLBACK_PARENT, STOP_S, STOPPING, Postgres,
 from local.services.processes import Processes
 from tests import conftest
 from tests.conftest import free_port
-from tests.waiting import PATIENCE_S, wait_until
+from tests.waiting import PATIENCE_S, gone, wait_until
 
 pytestmark = pytest.mark.integration
 PASSWORD = "a-Password/1"
@@ -136,7 +136,7 @@ def test_a_server_that_hangs_is_killed_with_all_its_processes(server: Server) ->
     for process in family:
         process.suspend()
     server.processes.stop("postgres", grace_s=0.2)
-    assert not [process for process in family if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+    assert all(map(gone, family))
     server.start()
     assert ask(server.postgres, "SELECT 1") == 1
 

@@ -21,7 +21,7 @@ import pytest
 from contract.errors import CANNOT, INTERRUPTED, one_line_errors
 from local.setup import jars
 from local.setup.jars import unpack
-from tests.waiting import PATIENCE_S, wait_until
+from tests.waiting import PATIENCE_S, gone, wait_until
 
 CONTENT = {"a-1.0.jar": b"first", "b-2.0.jar": b"second"}
 
@@ -138,14 +138,16 @@ def test_ivy_ends_with_the_wait_for_it(tmp_path: Path, monkeypatch: pytest.Monke
     java.chmod(0o755)
     monkeypatch.setattr(jars, "java_binary", lambda: java)
 
+    begun: list[psutil.Process] = []
+
     def interrupt(_cache: Path) -> None:
         if number.exists() and number.read_text().endswith("\n"):
+            begun.append(psutil.Process(int(number.read_text())))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         jars.download([], into=tmp_path, work=tmp_path / "work", on_wait=interrupt)
-    pid = int(number.read_text())
-    wait_until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    wait_until(lambda: gone(begun[0]))
 
 
 def test_what_another_command_brings_is_waited_for(
