@@ -15,7 +15,13 @@ from plugins.connector_properties import CONVERTERS, STANDARD, Transform, overri
 from plugins.connector_settings import SourceSettings
 from plugins.source import captured
 from plugins.source.captured import INCLUDED_TABLES, CapturedTable
-from plugins.workers.connect_workers import EVERY_VALUE, HASHED_COLUMNS, IS_TRUNCATE, WITHOUT_DEFAULTS
+from plugins.workers.connect_workers import (
+    EVERY_VALUE,
+    HASHED_COLUMNS,
+    IS_TRUNCATE,
+    RESUMABLE_OFFSETS,
+    WITHOUT_DEFAULTS,
+)
 
 OFFSET_MISMATCH = "offset.mismatch.strategy"
 # The caller sets it to a config provider's reference, if columns are hashed. Debezium masks this suffix in its log.
@@ -216,11 +222,12 @@ def transformations(tables: Sequence[CapturedTable], prefix: str, signal_table: 
     if looked_for := bool(topics or behind):
         stops = {"stops": "|".join(map(re.escape, topics))} if topics else {}
         predicates[_TRUNCATES] = {"type": IS_TRUNCATE.name, **stops}
-    # The outbox has no column with a DEFAULT.
-    nulls = [] if tuple(tables) == (OUTBOX,) else [Transform("nulls", {"type": WITHOUT_DEFAULTS.name})]
+    ours = {"offsets": RESUMABLE_OFFSETS, "nulls": WITHOUT_DEFAULTS}
+    # The outbox has no column with a DEFAULT, and an LSN for each row.
+    rows = [] if tuple(tables) == (OUTBOX,) else [Transform(name, {"type": each.name}) for name, each in ours.items()]
     unwrap = Transform(_UNWRAP, _unwrap(_fields(tables)), _TRUNCATES if looked_for else None, negate=looked_for)
     return {
-        **properties([*before, *nulls, unwrap, *behind]),
+        **properties([*before, *rows, unwrap, *behind]),
         **({"predicates": ",".join(predicates)} if predicates else {}),
         **{f"predicates.{name}.{key}": value for name, entry in predicates.items() for key, value in entry.items()},
         # By default Debezium emits no TRUNCATE events.

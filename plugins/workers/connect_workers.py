@@ -118,6 +118,8 @@ EVERY_VALUE = WorkerClass("EveryValue")
 HASHED_COLUMNS = WorkerClass("HashedColumns")
 # A predicate that recognizes a TRUNCATE's event (docs/decisions/0021).
 IS_TRUNCATE = WorkerClass("IsTruncate", "transforms.predicates.Predicate")
+# A restart loses no event that shares its LSN with others (docs/decisions/0042).
+RESUMABLE_OFFSETS = WorkerClass("ResumableOffsets", "transforms.Transformation")
 # No task starts on a worker whose JVM doesn't write in UTF-8 (docs/decisions/0040). For MSK Connect, whose JVM
 # can't be configured: elsewhere contract/text.py does it.
 UTF8_ONLY = WorkerClass("Utf8Only", "transforms.Transformation")
@@ -127,7 +129,7 @@ WITHOUT_DEFAULTS = WorkerClass("WithoutDefaults", "transforms.Transformation")
 WORKER_HEALTH = WorkerClass("WorkerHealth", "rest.ConnectRestExtension")
 
 # Classes of a source connector.
-OF_SOURCES = (EVERY_VALUE, HASHED_COLUMNS, IS_TRUNCATE, WITHOUT_DEFAULTS)
+OF_SOURCES = (EVERY_VALUE, HASHED_COLUMNS, IS_TRUNCATE, RESUMABLE_OFFSETS, WITHOUT_DEFAULTS)
 ALL = (*OF_SOURCES, UTF8_ONLY, WORKER_HEALTH)
 
 

@@ -1,9 +1,11 @@
 """Ordinary tables in a platform's source, and a connector of their own that captures them."""
 
+import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
+from urllib.request import Request, urlopen
 
 import psycopg2
 from confluent_kafka import KafkaException
@@ -81,6 +83,37 @@ class Shop:
         connector.release()
         active = "SELECT active FROM pg_replication_slots WHERE slot_name = 'cdc_shop'"
         wait_until(lambda: not ask(self.source, active))
+
+    def at_rest(self, table: CapturedTable) -> int:
+        """Return the number of a topic's events once a restart repeats none: a later heartbeat's offset is stored."""
+        lsn = int(ask(self.source, "SELECT pg_current_wal_lsn() - '0/0'"))
+        wait_until(lambda: self._api.stored_offsets(NAME)[0].get("lsn_commit", 0) >= lsn, every_s=0.2)
+        return self.count(table)
+
+    def stopped_behind_an_event(self) -> dict[str, Any]:
+        """Stop the connector, and return the offset that it has stored with an event, not with a heartbeat."""
+        while True:
+            count = self.count(ITEMS)
+            self.cursor.execute("UPDATE shop.\"OrderItems\" SET note = 'again' WHERE id = 2")
+            self.wait(ITEMS, count + 1)
+            self.release(self.reader)
+            [offset] = self._api.stored_offsets(NAME)
+            if "lsn_events_processed" in offset:
+                return offset
+            self._api.resume(NAME)
+
+    def resume_behind_the_first_event(self, offset: dict[str, Any]) -> None:
+        """Let the stopped connector go on as if it had sent one event of the last transaction's LSN."""
+        arguments = f"'cdc_shop', NULL, NULL, 'proto_version', '1', 'publication_names', '{PUBLICATION}'"
+        changes = (
+            f"pg_logical_slot_peek_binary_changes({arguments}) WHERE get_byte(data, 0) IN (ascii('I'), ascii('U'))"
+        )
+        lsn = int(ask(self.source, f"SELECT max(lsn) - '0/0' FROM {changes}"))
+        entry = {"partition": {"server": NAME}, "offset": {**offset, "lsn": lsn, "lsn_proc": lsn}}
+        place = f"{self._api.url}/connectors/{NAME}/offsets"
+        body, is_json = json.dumps({"offsets": [entry]}).encode(), {"Content-Type": "application/json"}
+        urlopen(Request(place, body, is_json, method="PATCH"), timeout=TIMEOUT_S).close()  # noqa: S310  (ours, on loopback)
+        self._api.resume(NAME)
 
     def running(self) -> dict[str, str]:
         return self._api.configuration(NAME)

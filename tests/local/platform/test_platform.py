@@ -245,6 +245,21 @@ class TestOrdinaryTables:
         captured.channel(captured.reader).read_keys_again(ITEMS, [("3",), ("1400",)])
         assert [event["id"] for event in captured.events(ITEMS, before)] == [500, 1_000, 1_500, 3, 1_400]
 
+    def test_nothing_is_lost_when_the_connector_resumes_behind_the_first_of_several_events_with_one_lsn(
+        self, captured: Shop
+    ) -> None:
+        copied, moved = [(10_001, "c"), (10_002, "c")], [(10_001, "d"), (10_003, "c")]
+        for statement, expected in {
+            "COPY shop.\"OrderItems\" (id) FROM PROGRAM 'seq 10001 10002'": copied,
+            'UPDATE shop."OrderItems" SET id = 10003 WHERE id = 10001': moved,
+        }.items():
+            stored = captured.stopped_behind_an_event()
+            before = captured.count(ITEMS)
+            captured.cursor.execute(statement)
+            captured.resume_behind_the_first_event(stored)
+            captured.wait(ITEMS, before + 2)
+            assert [(event["id"], event["__op"]) for event in captured.events(ITEMS, before)] == expected
+
     def test_what_cant_be_read_again_is_refused_before_anything_is_asked(self, captured: Shop) -> None:
         refused = {
             "the source has no table shop.gone": Reading(table=("shop", "gone")),
@@ -268,7 +283,7 @@ class TestOrdinaryTables:
         assert deleted["__lsn"] < inserted["__lsn"]
 
     def test_a_table_is_added_without_reading_the_others_again(self, captured: Shop) -> None:
-        before = captured.count(ITEMS)
+        before = captured.at_rest(ITEMS)
         captured.cursor.execute("ALTER PUBLICATION cdc_shop ADD TABLE shop.places")
         settings = captured.settings(ITEMS, PLACES)
         assert changes(captured.running(), settings) == ([PLACES], [])
@@ -287,7 +302,7 @@ class TestOrdinaryTables:
         ]
 
     def test_a_truncate_ends_the_connector_until_somebody_decides(self, captured: Shop) -> None:
-        before = captured.count(PLACES)
+        before = captured.at_rest(PLACES)
         captured.cursor.execute("TRUNCATE shop.places; INSERT INTO shop.places VALUES (5, 'behind it')")
         wait_until(lambda: captured.reader.failure() is not None)
         assert "emptied by TRUNCATE" in str(captured.reader.failure())

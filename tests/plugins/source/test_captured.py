@@ -112,7 +112,7 @@ def test_the_outbox_has_the_unwrapping_alone() -> None:
 
 def test_a_truncate_stops_only_where_a_table_says_so() -> None:
     config = transformations((ITEMS, OUTBOX), "shop", None)
-    assert steps(config) == ["nulls", "unwrap"]
+    assert steps(config) == ["offsets", "nulls", "unwrap"]
     assert config["skipped.operations"] == "none"
     assert re.fullmatch(config["predicates.truncates.stops"], "shop.public.items")
     assert not re.fullmatch(config["predicates.truncates.stops"], "shop.public.items2")
@@ -128,8 +128,8 @@ def test_signals_never_become_events_of_a_topic() -> None:
 
 def test_a_truncate_that_is_told_of_passes_the_unwrapping_and_has_every_events_fields() -> None:
     config = transformations((ITEMS, STAGED), "shop", "cdc_shop.signal")
-    first, second, unwrap, *told = steps(config)
-    assert (first, second, unwrap) == ("signals", "nulls", "unwrap")
+    first, second, third, unwrap, *told = steps(config)
+    assert (first, second, third, unwrap) == ("signals", "offsets", "nulls", "unwrap")
     assert config["predicates"].split(",") == ["signals", "truncates"]
     assert config["predicates.truncates.type"] == IS_TRUNCATE.name
     assert (config["transforms.unwrap.predicate"], config["transforms.unwrap.negate"]) == ("truncates", "true")

@@ -88,7 +88,7 @@ def test_a_plugin_has_the_classes_and_what_finds_them() -> None:
     services = "META-INF/services/org.apache.kafka.connect."
     assert {name.removeprefix(services): text for name, text in files.items() if name.startswith(services)} == {
         "rest.ConnectRestExtension": "cdclake.WorkerHealth\n",
-        "transforms.Transformation": "cdclake.WithoutDefaults\ncdclake.Utf8Only\n",
+        "transforms.Transformation": "cdclake.ResumableOffsets\ncdclake.WithoutDefaults\ncdclake.Utf8Only\n",
         "transforms.predicates.Predicate": "cdclake.IsTruncate\n",
     }
     classes = {name: base64.b64decode(text) for name, text in files.items() if name.endswith(".class")}
