@@ -8,8 +8,9 @@ import org.apache.kafka.connect.transforms.Transformation;
 
 /**
  * Gives Debezium's events offsets behind which nothing is lost. Events may share an LSN: the rows of a COPY, the delete
- * and the insert of a changed key. When Debezium 3.7.0 resumes behind the first of them, it goes on at the next LSN. Had
- * it seen no more than a BEGIN, it would send that transaction again; so the offset of a first event says that.
+ * and the insert of a changed key. When Debezium 3.7.0 resumes behind the first of them, it goes on at the next LSN. With
+ * these offsets it sends the transaction again instead: if more rows have that LSN and it was behind a BEGIN, or if it
+ * doesn't find the LSN.
  */
 public class ResumableOffsets implements Transformation {
     public ConfigDef config() {
@@ -25,6 +26,10 @@ public class ResumableOffsets implements Transformation {
         Object events = offset.get("lsn_events_processed");
         if (events != null && ((Number) events).longValue() == 1L) {
             offset.put("messageType", "BEGIN");
+        }
+        // Debezium's mark of the delete; the insert is the next event.
+        if (record.headers().lastWithName("__debezium.newkey") != null) {
+            offset.put("lsn_proc", ((Number) offset.get("lsn_proc")).longValue() - 1L);
         }
         return record;
     }

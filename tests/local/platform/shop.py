@@ -4,8 +4,11 @@ import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
+from http import HTTPStatus
+from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any
-from urllib.request import Request, urlopen
 
 import psycopg2
 from confluent_kafka import KafkaException
@@ -20,9 +23,13 @@ from local.resnapshot.changed_tables import ChangedTables, LocalConnector
 from local.resnapshot.log_tables import read_again
 from local.resnapshot.pipelines import Channel
 from local.services.kafka import ADMIN
+from local.setup.jars import jar_folder
+from local.tools.worker_classes import java_gateway
 from plugins.connector_settings import SourceSettings
+from plugins.releases.archive import write_resources
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import source_connector
+from plugins.workers.connect_workers import RESUMABLE_OFFSETS, resources
 from tests.conftest import ask
 from tests.waiting import wait_until
 
@@ -87,32 +94,39 @@ class Shop:
     def at_rest(self, table: CapturedTable) -> int:
         """Return the number of a topic's events once a restart repeats none: a later heartbeat's offset is stored."""
         lsn = int(ask(self.source, "SELECT pg_current_wal_lsn() - '0/0'"))
-        wait_until(lambda: self._api.stored_offsets(NAME)[0].get("lsn_commit", 0) >= lsn, every_s=0.2)
+        offsets = partial(self._api.stored_offsets, NAME)
+        wait_until(lambda: any(each.get("lsn_commit", 0) >= lsn for each in offsets()), every_s=0.2)
         return self.count(table)
 
-    def stopped_behind_an_event(self) -> dict[str, Any]:
-        """Stop the connector, and return the offset that it has stored with an event, not with a heartbeat."""
+    def stored_with_an_event(self) -> dict[str, Any]:
+        """Return the offset that the worker stored with an event, not with a heartbeat."""
         while True:
             count = self.count(ITEMS)
             self.cursor.execute("UPDATE shop.\"OrderItems\" SET note = 'again' WHERE id = 2")
             self.wait(ITEMS, count + 1)
             self.release(self.reader)
             [offset] = self._api.stored_offsets(NAME)
+            self._api.resume(NAME)
             if "lsn_events_processed" in offset:
                 return offset
-            self._api.resume(NAME)
 
-    def resume_behind_the_first_event(self, offset: dict[str, Any]) -> None:
-        """Let the stopped connector go on as if it had sent one event of the last transaction's LSN."""
+    def offset_behind_the_last_row_but_one(self) -> dict[str, Any]:
+        """Return Debezium's offset behind that row's first event; the stopped connector hasn't read it."""
         arguments = f"'cdc_shop', NULL, NULL, 'proto_version', '1', 'publication_names', '{PUBLICATION}'"
-        changes = (
-            f"pg_logical_slot_peek_binary_changes({arguments}) WHERE get_byte(data, 0) IN (ascii('I'), ascii('U'))"
-        )
-        lsn = int(ask(self.source, f"SELECT max(lsn) - '0/0' FROM {changes}"))
-        entry = {"partition": {"server": NAME}, "offset": {**offset, "lsn": lsn, "lsn_proc": lsn}}
-        place = f"{self._api.url}/connectors/{NAME}/offsets"
-        body, is_json = json.dumps({"offsets": [entry]}).encode(), {"Content-Type": "application/json"}
-        urlopen(Request(place, body, is_json, method="PATCH"), timeout=TIMEOUT_S).close()  # noqa: S310  (ours, on loopback)
+        rows = f"pg_logical_slot_peek_binary_changes({arguments}) WHERE get_byte(data, 0) IN (ascii('I'), ascii('U'))"
+        self.cursor.execute(f"SELECT lsn - '0/0' FROM {rows}")
+        lsn = int(self.cursor.fetchall()[-2][0])
+        [stored] = self._api.stored_offsets(NAME)
+        return {**stored, "lsn": lsn, "lsn_proc": lsn, "lsn_events_processed": 1, "messageType": "UPDATE"}
+
+    def resume(self, offset: dict[str, Any]) -> None:
+        """Let the stopped connector go on from an offset."""
+        entry = {"partition": {"server": NAME}, "offset": offset}
+        worker = HTTPConnection(self._api.url.removeprefix("http://"), timeout=TIMEOUT_S)
+        with closing(worker):
+            body = json.dumps({"offsets": [entry]})
+            worker.request("PATCH", f"/connectors/{NAME}/offsets", body, {"Content-Type": "application/json"})
+            assert worker.getresponse().status == HTTPStatus.OK
         self._api.resume(NAME)
 
     def running(self) -> dict[str, str]:
@@ -184,3 +198,15 @@ def shop(platform: Platform) -> Iterator[Shop]:
                 platform.services.connect.api.delete_connector(NAME)
                 wait_until(lambda: drop_slot(platform.source, "cdc_shop"))
                 cursor.execute(REMOVING)
+
+
+def resumable(offset: dict[str, Any], folder: Path, *, newkey: bool) -> dict[str, Any]:
+    """Return what our step of the connector's configuration makes of an event's offset."""
+    write_resources(resources(RESUMABLE_OFFSETS), folder / "ours.jar")
+    with java_gateway(f"{folder / 'ours.jar'}:{jar_folder('kafka')}/*") as gateway:
+        step = gateway.jvm.java.lang.Class.forName(RESUMABLE_OFFSETS.name).getConstructors()[0]
+        record = gateway.jvm.org.apache.kafka.connect.source.SourceRecord({}, offset, "shop", None, None)
+        if newkey:
+            record.headers().addString("__debezium.newkey", "the next event's")
+        step.newInstance(gateway.new_array(gateway.jvm.Object, 0)).apply(record)
+        return dict(record.sourceOffset())
