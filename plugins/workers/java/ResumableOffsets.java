@@ -8,9 +8,9 @@ import org.apache.kafka.connect.transforms.Transformation;
 
 /**
  * Gives Debezium's events offsets behind which nothing is lost. Events may share an LSN: the rows of a COPY, the delete
- * and the insert of a changed key. When Debezium 3.7.0 resumes behind the first of them, it goes on at the next LSN. With
- * these offsets it sends the transaction again instead: if more rows have that LSN and it was behind a BEGIN, or if it
- * doesn't find the LSN.
+ * and the insert of a changed key. When Debezium 3.7.0 resumes behind the first of them, it goes on at the next LSN. So
+ * a first event's offset says that no more than a BEGIN was read, and such a delete's names an LSN that doesn't exist:
+ * Debezium then sends the transaction again.
  */
 public class ResumableOffsets implements Transformation {
     public ConfigDef config() {
