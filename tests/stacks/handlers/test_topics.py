@@ -20,7 +20,7 @@ from plugins.connector_names import sink_group
 from plugins.connector_settings import SinkSettings
 from plugins.kafka import topic_admin
 from plugins.kafka.topics import HOUR_MS, PlannedTopic, topics_access
-from stacks.handlers import topics
+from stacks.handlers import journal, topics
 from tests.broker import RunningBroker
 from tests.stacks.handlers.cloudformation import Stack, World, failing
 
@@ -187,6 +187,8 @@ def test_a_group_with_members_is_left_alone(kafka: Kafka, deployed: Stack) -> No
 
 def test_a_rollback_waits_for_a_call_under_way(kafka: Kafka, deployed: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     deployed.create(request(kafka, plan("underway")))
+    # A try that a slow broker left without an answer counts as under way for so long.
+    deployed.world.run(journal.RUN_SECONDS)
     rollbacks = deployed.roll_back_in(monkeypatch, topics, "apply_plan")
     deployed.begin_update(request(kafka, plan("underway", hours=1))).poll()
     deployed.finish(rollbacks[0])
