@@ -8,9 +8,9 @@ import org.apache.kafka.connect.transforms.Transformation;
 
 /**
  * Gives Debezium's events offsets behind which nothing is lost. Events may share an LSN: the rows of a COPY, the delete
- * and the insert of a changed key. When Debezium 3.7.0 resumes behind the first of them, it goes on at the next LSN. So
- * a first event's offset says that no more than a BEGIN was read, and such a delete's names an LSN that doesn't exist:
- * Debezium then sends the transaction again.
+ * and the insert of a changed key. When Debezium 3.7.0 resumes behind the first of them, it goes on at the next LSN.
+ * This step changes two offsets, so that Debezium sends the transaction again instead: the first event of an LSN says
+ * that only a BEGIN was read, and the delete of a changed key names an LSN that doesn't exist.
  */
 public class ResumableOffsets implements Transformation {
     public ConfigDef config() {
@@ -21,7 +21,7 @@ public class ResumableOffsets implements Transformation {
     }
 
     public ConnectRecord apply(ConnectRecord record) {
-        // A worker stores this map, not that of the record that a transformation returns.
+        // A worker stores this very map. The offset of the record that a transformation returns is ignored.
         Map offset = ((SourceRecord) record).sourceOffset();
         Object events = offset.get("lsn_events_processed");
         if (events != null && ((Number) events).longValue() == 1L) {

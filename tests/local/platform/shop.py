@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection
-from pathlib import Path
 from typing import Any
 
 import psycopg2
@@ -26,10 +25,9 @@ from local.services.kafka import ADMIN
 from local.setup.jars import jar_folder
 from local.tools.worker_classes import java_gateway
 from plugins.connector_settings import SourceSettings
-from plugins.releases.archive import write_resources
 from plugins.source.captured import CapturedTable
 from plugins.source.source_connector import source_connector
-from plugins.workers.connect_workers import RESUMABLE_OFFSETS, resources
+from plugins.workers.connect_workers import RESUMABLE_OFFSETS
 from tests.conftest import ask
 from tests.waiting import wait_until
 
@@ -111,7 +109,7 @@ class Shop:
                 return offset
 
     def offset_behind_the_last_row_but_one(self) -> dict[str, Any]:
-        """Return Debezium's offset behind that row's first event; the stopped connector hasn't read it."""
+        """Return the offset that Debezium has after that row's first event; the stopped connector didn't get there."""
         arguments = f"'cdc_shop', NULL, NULL, 'proto_version', '1', 'publication_names', '{PUBLICATION}'"
         rows = f"pg_logical_slot_peek_binary_changes({arguments}) WHERE get_byte(data, 0) IN (ascii('I'), ascii('U'))"
         self.cursor.execute(f"SELECT lsn - '0/0' FROM {rows}")
@@ -119,8 +117,20 @@ class Shop:
         [stored] = self._api.stored_offsets(NAME)
         return {**stored, "lsn": lsn, "lsn_proc": lsn, "lsn_events_processed": 1, "messageType": "UPDATE"}
 
+    def resumable(self, offset: dict[str, Any], *, newkey: bool) -> dict[str, Any]:
+        """Return what the worker's own class makes of an event's offset; `newkey`: of a changed key's delete."""
+        jars = [*self._platform.services.connect.plugins.rglob("*.jar"), *jar_folder("kafka").glob("*.jar")]
+        with java_gateway(":".join(map(str, jars))) as gateway:
+            step = gateway.jvm.java.lang.Class.forName(RESUMABLE_OFFSETS.name).getConstructors()[0]
+            record = gateway.jvm.org.apache.kafka.connect.source.SourceRecord({}, offset, "shop", None, None)
+            if newkey:
+                name = gateway.jvm.io.debezium.relational.RelationalChangeRecordEmitter.PK_UPDATE_NEWKEY_FIELD
+                record.headers().addString(name, "")
+            step.newInstance(gateway.new_array(gateway.jvm.Object, 0)).apply(record)
+            return dict(record.sourceOffset())
+
     def resume(self, offset: dict[str, Any]) -> None:
-        """Let the stopped connector go on from an offset."""
+        """Resume the stopped connector from an offset."""
         entry = {"partition": {"server": NAME}, "offset": offset}
         worker = HTTPConnection(self._api.url.removeprefix("http://"), timeout=TIMEOUT_S)
         with closing(worker):
@@ -198,15 +208,3 @@ def shop(platform: Platform) -> Iterator[Shop]:
                 platform.services.connect.api.delete_connector(NAME)
                 wait_until(lambda: drop_slot(platform.source, "cdc_shop"))
                 cursor.execute(REMOVING)
-
-
-def resumable(offset: dict[str, Any], folder: Path, *, newkey: bool) -> dict[str, Any]:
-    """Return what our step of the connector's configuration makes of an event's offset."""
-    write_resources(resources(RESUMABLE_OFFSETS), folder / "ours.jar")
-    with java_gateway(f"{folder / 'ours.jar'}:{jar_folder('kafka')}/*") as gateway:
-        step = gateway.jvm.java.lang.Class.forName(RESUMABLE_OFFSETS.name).getConstructors()[0]
-        record = gateway.jvm.org.apache.kafka.connect.source.SourceRecord({}, offset, "shop", None, None)
-        if newkey:
-            record.headers().addString("__debezium.newkey", "the next event's")
-        step.newInstance(gateway.new_array(gateway.jvm.Object, 0)).apply(record)
-        return dict(record.sourceOffset())

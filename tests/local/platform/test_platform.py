@@ -47,7 +47,7 @@ from local.state.collect import Collector
 from tests import cases
 from tests.conftest import execute
 from tests.e2e.faults import kill
-from tests.local.platform.shop import ITEMS, ODD, PLACES, Shop, resumable, shop
+from tests.local.platform.shop import ITEMS, ODD, PLACES, Shop, shop
 from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
@@ -259,13 +259,13 @@ class TestOrdinaryTables:
         ids=["COPY", "changed key"],
     )
     def test_a_restart_behind_the_first_of_several_events_with_one_lsn_loses_none(
-        self, captured: Shop, tmp_path: Path, statements: str, events: list[tuple[int, str]]
+        self, captured: Shop, statements: str, events: list[tuple[int, str]]
     ) -> None:
         before = captured.at_rest(ITEMS)
         captured.release(captured.reader)
         captured.cursor.execute(statements)
         offset = captured.offset_behind_the_last_row_but_one()
-        captured.resume(resumable(offset, tmp_path, newkey="d" in dict(events).values()))
+        captured.resume(captured.resumable(offset, newkey="d" in dict(events).values()))
         captured.wait(ITEMS, before + len(events))
         assert [(event["id"], event["__op"]) for event in captured.events(ITEMS, before)] == events
         assert captured.stored_with_an_event()["messageType"] == "BEGIN"
